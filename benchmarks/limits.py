@@ -38,9 +38,9 @@ from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.rates.run_limits import RunLimits
 from fanout.runtime.bootstrap import make_context
 from fanout.shards.seconds import DEFAULT_RATES
+from fanout.work.rates.run_limits import RunLimits
 
 BUCKET = "bench-work"
 LOOK_SECONDS, EDGE_SECONDS, HEAR_SECONDS = 0.5, 2.0, 10.0

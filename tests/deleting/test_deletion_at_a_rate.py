@@ -16,7 +16,7 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.limiter import NoLimits
-from fanout.rates.throttle import Throttle
+from fanout.work.rates.throttle import Throttle
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 

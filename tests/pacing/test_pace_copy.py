@@ -20,9 +20,9 @@ from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, p
 from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.map_run import MapRun
-from fanout.rates.run_limits import RunLimits
 from fanout.shards.tasks.attempts import note_throttling
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.rates.run_limits import RunLimits
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter

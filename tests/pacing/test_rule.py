@@ -13,7 +13,7 @@ from fanout.efs.model import FileSystemState, baseline, burst, most_credits, res
 from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Pacing, Seen, credits_left, decide
-from fanout.rates.run_limits import functions_for
+from fanout.work.rates.run_limits import functions_for
 from tests.support.simulated_efs import GB, Simulation
 
 ELASTIC = FileSystemState(ThroughputMode.ELASTIC, 1024.0 * MIB)

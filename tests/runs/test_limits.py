@@ -1,4 +1,4 @@
-"""The rates of a run in its steps; that they hold over many functions is in tests/rates/test_shares.py."""
+"""The rates of a run in its steps; that they hold over many functions is in tests/work/rates/test_shares.py."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.rates.throttle import Throttle
 from fanout.work.context import Context
+from fanout.work.rates.throttle import Throttle
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 

@@ -12,8 +12,8 @@ from typing import Protocol
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.errors import TimeUp
-from fanout.rates.run_limits import RunLimits
-from fanout.rates.throttle import Throttle
+from fanout.work.rates.run_limits import RunLimits
+from fanout.work.rates.throttle import Throttle
 from tests.support.memory_store import MemoryStore
 
 

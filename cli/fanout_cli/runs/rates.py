@@ -7,9 +7,9 @@ import json
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import LIMITS, PLAN, run_prefix
-from fanout.rates.run_limits import RunLimits
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
+from fanout.work.rates.run_limits import RunLimits
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import describe_run, read_ledger
 from fanout_cli.stacks import Stack

@@ -21,12 +21,12 @@ from fanout.model.errors import Throttled
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
-from fanout.rates.shared_limiter import SharedLimiter
 from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import Progress, note_throttling, noted
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
+from fanout.work.rates.shared_limiter import SharedLimiter
 
 
 def copy_shard(shard: Shard, context: Context) -> Json:

@@ -12,10 +12,10 @@ from fanout.efs.load import Work
 from fanout.efs.measurement import METRICS
 from fanout.efs.phase_cost import Beside
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
-from fanout.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
 from fanout.request.options import ReportEntries
 from fanout.request.request import Request
 from fanout.shards.entry_report import ROWS_PER_FILE
+from fanout.work.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
 
 # As templates set them: memory of PaceCopy, and the time that it works.
 PACE_GB = 0.256

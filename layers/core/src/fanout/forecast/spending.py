@@ -29,7 +29,6 @@ from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import OutOfBudget
-from fanout.rates.run_limits import PacedRate
 from fanout.request.plan import Plan
 from fanout.restoring.forecast import restore_services
 from fanout.restoring.stand import restores_asked
@@ -37,6 +36,7 @@ from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard
 from fanout.work.context import Context
+from fanout.work.rates.run_limits import PacedRate
 
 # Chosen: seconds for which a count is kept. Counting lists two records a task, a thousand in a request.
 COUNT_SECONDS = 20.0

@@ -9,10 +9,10 @@ from fanout.ledger.ledger import Ledger
 from fanout.pacing.rows import MountWork, PacingPlan
 from fanout.pacing.rule import Pacing
 from fanout.pacing.start import entry_bytes_of, paced_at_first, seen_at_first
-from fanout.rates.run_limits import PacedRate
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.work.context import Context
+from fanout.work.rates.run_limits import PacedRate
 
 
 def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> int:

@@ -72,7 +72,7 @@ def pace(
     """The pace of copying so many entries of ``size`` bytes in all with ``most`` functions or fewer.
 
     It assumes slow functions, so that enough of them reach the limit. Where credits are spent it assumes their best,
-    ``rates``, so that the reserve stays.
+    ``work.rates``, so that the reserve stays.
     """
     measured = [(states[mount], load) for mount, load in loads.items() if mount in states]
     floor = max((max(limit_seconds(state, load, reserve_percent)) for state, load in measured), default=0.0)

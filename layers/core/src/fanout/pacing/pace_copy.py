@@ -25,9 +25,9 @@ from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, B
 from fanout.pacing.start import bounds_of
 from fanout.ports.map_run import MapRun
 from fanout.ports.pacing import MapRuns
-from fanout.rates.run_limits import PacedRate, RunLimits, minute_of
 from fanout.request.plan import Plan
 from fanout.work.context import Context
+from fanout.work.rates.run_limits import PacedRate, RunLimits, minute_of
 
 Found = TypeVar("Found")
 

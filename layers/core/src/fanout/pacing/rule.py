@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
 from fanout.facts.units import MIB
-from fanout.rates.run_limits import functions_for
+from fanout.work.rates.run_limits import functions_for
 
 # Chosen. Percent of the limit of operations, and share of the permitted throughput.
 IO_HIGH, IO_ROOM, USE_ROOM = 90.0, 75.0, 0.9

@@ -28,7 +28,6 @@ from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.seal_run import seal_run
 from fanout.planning.skip_run import skip_run
 from fanout.ports.tree import Tree
-from fanout.rates.run_limits import RunLimits
 from fanout.request.parse import parse_request
 from fanout.request.plan import Origin, Plan
 from fanout.request.prices import check_prices
@@ -37,6 +36,7 @@ from fanout.resuming.earlier_run import EarlierRun, find_earlier_run, write_carr
 from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
+from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference
 
 

@@ -33,7 +33,6 @@ from fanout.ports.aws import Meter, ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.tree import Tree
-from fanout.rates.throttle import Throttle
 from fanout.request.object_options import ContentType
 from fanout.request.options import Symlinks
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
@@ -45,6 +44,7 @@ from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
+from fanout.work.rates.throttle import Throttle
 
 if TYPE_CHECKING:
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions

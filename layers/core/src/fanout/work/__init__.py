@@ -1,1 +1,1 @@
-"""Runs an attempt of a task: context, threads, processes, memory."""
+"""Runs an attempt of a task: context, rates, threads, processes, memory."""

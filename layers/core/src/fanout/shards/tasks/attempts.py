@@ -15,9 +15,9 @@ from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled
 from fanout.model.shard import Shard
-from fanout.rates.run_limits import minute_of
 from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, attempt_key, attempts_prefix
 from fanout.work.context import Context
+from fanout.work.rates.run_limits import minute_of
 
 
 class Progress(Struct, frozen=True):

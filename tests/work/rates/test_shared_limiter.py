@@ -17,8 +17,8 @@ from fanout.model.deadline import NEVER, PASSED
 from fanout.model.errors import TimeUp
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
-from fanout.rates.shared_limiter import SharedLimiter
 from fanout.work.processes import in_processes
+from fanout.work.rates.shared_limiter import SharedLimiter
 from tests.support.mounts import writable
 
 

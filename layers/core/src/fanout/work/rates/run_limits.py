@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fanout.facts.units import MIB
 from fanout.ledger import keys
-from fanout.rates.shares import Presence
+from fanout.work.rates.shares import Presence
 
 # Chosen: less a function and it is mostly idle; enough for a file of ``tuning.SPLIT_BYTES`` in a function's time.
 LEAST_SHARE_BYTES = 4 * MIB

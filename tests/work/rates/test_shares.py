@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.rates import throttle
-from fanout.rates.shares import Bucket, Presence, entitled
+from fanout.work.rates import throttle
+from fanout.work.rates.shares import Bucket, Presence, entitled
 from tests.support.functions_at_work import simulate
 
 TIMES = st.integers(0, 300).map(float)

@@ -13,7 +13,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
 from fanout.ports.limiter import TaskLimiter
-from fanout.rates.run_limits import (
+from fanout.work.rates.run_limits import (
     IDLE_LOOK_SECONDS,
     LATE_NOTE_SECONDS,
     LOOK_SECONDS,
@@ -29,7 +29,7 @@ from fanout.rates.run_limits import (
     notes_prefix,
     presence_from_key,
 )
-from fanout.rates.shares import Bucket, Presence
+from fanout.work.rates.shares import Bucket, Presence
 
 # Chosen: a function polls limits and other functions soon after its begin, when others begin too. It polls less often
 # where all together would exceed this many polls a second.
