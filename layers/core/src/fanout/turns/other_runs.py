@@ -1,6 +1,7 @@
 """The runs at work at the stack's other mounts, for the listing that meets what one of them staged.
 
-Two mounts may show one file system, so a run whose root lies above or below another run's is found by looking.
+Where two mounts are known to show one file system, their runs take turns (``turns.write_turn``). Where its id is not
+known, a run whose root lies above or below another run's is found by looking.
 
 | a staging directory of a run that goes on stands | who finds it               | then              |
 |--------------------------------------------------|----------------------------|-------------------|

@@ -4,11 +4,14 @@ A list is one object per store (a bucket or a mount). Only conditional writes ch
 once, one sees the other. A run that was stopped or broke down never removes itself. The next run therefore asks
 Step Functions whether a listed run is active, and removes it if not. The removed run's functions may still be
 at work. On a mount the next run fences them (CheckMount); until then its own entry names the runs to fence.
+
+Two mounts of one file system have two lists, so a run looks at the other mount's list before it enters and after. Of
+two that come at once at least one sees the other, and gives way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from msgspec import Struct
@@ -27,6 +30,7 @@ from fanout.turns.writers import (
     fence_of,
     list_key,
     meeting,
+    meeting_by_another_mount,
     place_text,
     writer_of,
     writers_bytes,
@@ -41,12 +45,13 @@ OLDEST_ASKED = 5
 
 
 class WriteTurns(Struct, frozen=True):
-    """The lists in the work bucket; ``mounts`` are the names of all that the stack has, for ``take``."""
+    """The lists in the work bucket; for ``take``, all ``mounts`` of the stack and the ids of their ``file_systems``."""
 
     store: VersionedStore
     executions: Executions
     clock: Clock
     mounts: tuple[str, ...] = ()
+    file_systems: Mapping[str, str] = {}
 
     def take(self, plan: Plan, execution: str) -> Writer | None:
         """Register a run that writes; returns the active run of the same transfer, if any.
@@ -54,13 +59,34 @@ class WriteTurns(Struct, frozen=True):
         Raises ``DestinationBusy`` if another active run must end first.
         """
         goes_on = cache(self.executions.running)
+        self._meet_by_another_mount(plan, execution, goes_on)
         # In one order, so that two moves in opposite directions do not wait for each other.
         for end in sorted(plan.request.written_ends, key=lambda one: (one.store, one.place)):
             mine = self._looked_elsewhere(writer_of(plan, end, execution, self.clock.now()), end, goes_on)
             other = self._enter(plan, end, mine, goes_on)
             if other is not None:
                 return other
+        try:
+            self._meet_by_another_mount(plan, execution, cache(self.executions.running))
+        except DestinationBusy:
+            self.release(plan)
+            raise
         return None
+
+    def _meet_by_another_mount(self, plan: Plan, execution: str, goes_on: Callable[[str], bool]) -> None:
+        """Raise ``DestinationBusy`` for an active run at another mount of the same file system."""
+        for end in plan.request.written_ends:
+            mine = writer_of(plan, end, execution, self.clock.now())
+            for name in self._beside(end):
+                there = MountLocation(name, "")
+                for one in self._writers(list_key(there)):
+                    if meeting_by_another_mount(mine, one) is Meeting.WAITS and goes_on(one.execution):
+                        raise _busy(plan, end, one, place_text(there, one.place))
+
+    def _beside(self, end: Location) -> Iterator[str]:
+        """The other mounts of the file system that an end lies on, as far as the ids tell."""
+        here = self.file_systems.get(end.mount) if is_fenced(end) else None
+        return (name for name in self.mounts if here and name != end.mount and self.file_systems.get(name) == here)
 
     def _looked_elsewhere(self, mine: Writer, end: Location, goes_on: Callable[[str], bool]) -> Writer:
         """The writer with the lists of the other mounts, and the runs in them that have ended."""
@@ -145,5 +171,9 @@ def _fences(end: Location, mine: Writer, stored: list[Writer], ended: list[Write
 def _give_way(plan: Plan, end: Location, mine: Writer, other: Writer) -> Writer:
     if meeting(mine, other) is Meeting.SAME:
         return other
+    raise _busy(plan, end, other, place_text(end, other.place))
+
+
+def _busy(plan: Plan, end: Location, other: Writer, held: str) -> DestinationBusy:
     field = "destination" if end == plan.request.destination else "source"
-    raise DestinationBusy(str(end), other.run_id, other.mode, place_text(end, other.place), field)
+    return DestinationBusy(str(end), other.run_id, other.mode, held, field)

@@ -11,6 +11,9 @@ the same, inside or above its own:
 | and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
 | is any other                                             | waits until the other one has ended          |
 
+At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
+nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
+
 Two transfers are the same if their requests differ only in how they work (``transfer_fields``).
 """
 
@@ -73,8 +76,15 @@ def meeting(writer: Writer, other: Writer) -> Meeting:
     """Decide by the table above, for another active run."""
     if not nest(writer.place, other.place) or writer.run_id == other.run_id:
         return Meeting.APART
-    if writer.transfer == other.transfer:
-        return Meeting.SAME
+    return Meeting.SAME if writer.transfer == other.transfer else _of_two_transfers(writer, other)
+
+
+def meeting_by_another_mount(writer: Writer, other: Writer) -> Meeting:
+    """Decide for another active run that writes by another mount of the same file system."""
+    return Meeting.APART if writer.run_id == other.run_id else _of_two_transfers(writer, other)
+
+
+def _of_two_transfers(writer: Writer, other: Writer) -> Meeting:
     both_copy = writer.mode == other.mode == Mode.COPY.value
     return Meeting.APART if both_copy and (writer.names or other.names) else Meeting.WAITS
 
