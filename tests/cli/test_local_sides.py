@@ -90,7 +90,12 @@ def test_what_cannot_be_limited_on_a_machine_is_said(
 
 
 def test_up_says_it_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    up = {"endpoint": "https://127.0.0.1:1", "ca_bundle": "authority.pem", "unenforced": ["size of /tmp"]}
+    up = {
+        "endpoint": "https://127.0.0.1:1",
+        "ca_bundle": "authority.pem",
+        "environment": "keys.env",
+        "unenforced": ["size of /tmp"],
+    }
     monkeypatch.setattr("fanout_cli.local.keeper.bring_up", lambda *_: up)
     said = CliRunner().invoke(app, ["up", "--state", str(tmp_path)])
     assert said.exit_code == 0
