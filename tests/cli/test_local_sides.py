@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanout_cli.local import LocalPaths, LocalStack
+from fanout_cli.local.access import Access
 from fanout_cli.local.deployment import folder_name
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.workers.worker import Side, write_start
@@ -90,13 +91,13 @@ def test_what_cannot_be_limited_on_a_machine_is_said(
 
 
 def test_up_says_it_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    up = {
-        "endpoint": "https://127.0.0.1:1",
-        "ca_bundle": "authority.pem",
-        "environment": "keys.env",
-        "unenforced": ["size of /tmp"],
-    }
-    monkeypatch.setattr("fanout_cli.local.keeper.bring_up", lambda *_: up)
+    def came_up(paths: LocalPaths, *_: object) -> dict[str, object]:
+        paths.access.parent.mkdir(parents=True, exist_ok=True)
+        access = Access.new("https://127.0.0.1:1", tmp_path / "authority.pem")
+        access.write(paths.access)
+        return {"endpoint": access.endpoint, "environment": str(paths.access), "unenforced": ["size of /tmp"]}
+
+    monkeypatch.setattr("fanout_cli.local.keeper.bring_up", came_up)
     said = CliRunner().invoke(app, ["up", "--state", str(tmp_path)])
     assert said.exit_code == 0
     assert "not limited as in Lambda: size of /tmp" in said.stderr
