@@ -99,5 +99,5 @@ def read_request(path: Path) -> Any:
         raise InvalidRequest(
             str(path), f"cannot be read ({error.strerror})", "name a file that holds a request"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidRequest(str(path), f"is not JSON ({error})", "see docs/reference/request.md") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from fanout.efs.calibration import Calibration
@@ -13,6 +12,7 @@ from fanout.forecast.estimate import idle_state
 from fanout.ledger.documents import document_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
+from fanout.model.json_text import json_value
 from fanout.request.units import size_of
 
 
@@ -37,7 +37,7 @@ def calibration_of(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration
     if mount not in mounts:
         raise InvalidRequest("--probe", f"the request names no mount {mount!r}", f"it names {', '.join(mounts)}")
     try:
-        found = document_of(json.loads(path.read_bytes()), ProbeResult).calibration
+        found = document_of(json_value(path.read_bytes()), ProbeResult).calibration
     except (OSError, ValueError) as error:
         raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
     if found is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from fanout.ledger import probe_keys
 from fanout.ledger.keys import run_prefix
 from fanout.model.errors import NotFound, cause_message
 from fanout_cli.command_error import EXIT_FAILED, CommandError
+from fanout_cli.documents import document_in
 from fanout_cli.runs.progress import BucketStore, dump
 from fanout_cli.runs.results import EXIT_INVALID_REQUEST
 from fanout_cli.runs.runs import describe_run, start_run
@@ -63,7 +63,7 @@ def watch_probe(stack: Stack, probe_id: str, console: Console) -> dict[str, Any]
 def _experiments(store: BucketStore, probe_id: str) -> list[str]:
     """The experiment of each round; none until they are planned."""
     try:
-        plan = json.loads(store.get(f"{run_prefix(probe_id)}{probe_keys.PLAN}"))
+        plan = document_in(store.get(f"{run_prefix(probe_id)}{probe_keys.PLAN}"), probe_keys.PLAN)
     except NotFound:
         return []
     return [one["experiment"] for one in plan["rounds"]]
@@ -99,7 +99,7 @@ def show_probe(
         name = described.get("error") or described["status"]
         error = {"name": name, "message": cause_message(described.get("cause") or "")}
         console.print(f"{name}: {error['message']}", style="red", markup=False, highlight=False, soft_wrap=True)
-    document = json.loads(Path(paths["result"]).read_bytes()) if "result" in paths else {}
+    document = document_in(Path(paths["result"]).read_bytes(), probe_keys.RESULT) if "result" in paths else {}
     if json_output:
         answer = {
             "probe_id": probe_id,

@@ -14,7 +14,7 @@ from fanout.ledger.json_lines import lines_of, rows_of
 
 # Any bytes but a slash, as names are read from a file system: what is no UTF-8 is lone surrogates.
 NAMES = st.binary(min_size=1, max_size=12).map(os.fsdecode)
-ROWS = st.lists(st.lists(NAMES | st.integers() | st.booleans() | st.none(), max_size=4), max_size=6)
+ROWS = st.lists(st.lists(NAMES | st.integers(-(2**127), 2**127) | st.booleans() | st.none(), max_size=4), max_size=6)
 
 
 def data_of(rows: list[Any]) -> bytes:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)
+    st.none() | st.booleans() | st.integers(-(2**127), 2**127) | st.text(),
+    lambda one: st.lists(one) | st.dictionaries(st.text(), one),
 ).filter(lambda value: isinstance(value, (list, dict)))
 KEYS = st.text(min_size=1)
 

@@ -21,7 +21,7 @@ from fanout.ports.turns import Fence, Turn
 from fanout.publishing.kept_versions import PublishedTree
 from tests.support.flow import ManualClock
 from tests.support.memory import MemoryTree
-from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held
+from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held, rollback_to
 
 KEEP_ONE = {**REQUEST, "publish": {"link": "current", "keep": 1, "keep_hours": 0}}
 
@@ -160,6 +160,31 @@ def test_a_note_that_somebody_replaced_stops_no_run(world: PublishingWorld, made
     second = world.following("v2")
     assert second.publish()["status"] == "SUCCEEDED"
     assert os.readlink(world.mount / "site/current") == "versions/v2"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("published_at", "1e300"),
+        ("published_at", "-1"),
+        ("published_at", "1e400"),
+        ("number", "9" * 300),
+        ("number", "9" * 20),
+        ("held", '{"entries": 1, "bytes": 1' + "0" * 300 + "}"),
+    ],
+)
+def test_a_note_with_numbers_that_nobody_publishes_stops_neither_a_run_nor_a_rollback(
+    world: PublishingWorld, field: str, value: str
+) -> None:
+    world.publish()
+    note = world.mount / "site/versions/.published-v1"
+    note.write_text(json.dumps({**json.loads(note.read_text()), field: "VALUE"}).replace('"VALUE"', value))
+    put(world, "a.txt", "two")
+    second = world.following("v2")
+    assert second.publish()["status"] == "SUCCEEDED"
+    assert second.following("back").publish(rollback_to("v1"))["status"] == "SUCCEEDED"
+    assert os.readlink(world.mount / "site/current") == "versions/v1"
+    assert 0 < json.loads(note.read_text())["number"] < 10
 
 
 def test_a_version_that_was_removed_by_hand_after_the_plan_has_its_files_copied(world: PublishingWorld) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from fanout.certificate.tree_digest import TreeDigest
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, InvalidRequest, ItemError
+from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
@@ -53,7 +53,7 @@ def certified_part(document: CertificateDocument) -> Part:
     Raises ``InvalidRequest`` for one that filters by time: a copy may have another, and ``CertificateInvalid``.
     """
     try:
-        request = json.loads(document.request)
+        request = json_value(document.request)
     except ValueError as error:
         raise CertificateInvalid(f"its request is no JSON ({error})") from error
     if not isinstance(request, dict):

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
+from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_quiet
 from fanout_cli.runs.advice import say_step, step_after, step_after_stop
 from fanout_cli.runs.ending import say_result
@@ -117,7 +118,7 @@ def _say_next(stack: Stack, result: RunResult, console: Console) -> None:
 
 
 def _status_of(paths: dict[str, str]) -> str:
-    status = json.loads(Path(paths["summary"]).read_bytes())["status"]
+    status = document_in(Path(paths["summary"]).read_bytes(), "summary.json")["status"]
     return "SUCCEEDED" if status in ("SUCCEEDED", "SKIPPED") else "FAILED"
 
 

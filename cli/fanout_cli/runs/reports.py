@@ -10,6 +10,7 @@ from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
+from fanout_cli.documents import document_in
 from fanout_cli.runs.advice import step_after_stop
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.runs import describe_run
@@ -49,7 +50,7 @@ def write_deleted(summary: bytes, ledger: Ledger, directory: Path) -> Path | Non
 
     Raises ``LedgerBroken``.
     """
-    if not json.loads(summary)["totals"]["deleted"]["entries"]:
+    if not document_in(summary, SUMMARY)["totals"]["deleted"]["entries"]:
         return None
     path = directory / "deleted.jsonl"
     with path.open("w", encoding="utf-8") as file:

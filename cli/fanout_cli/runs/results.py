@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from fanout.model.outcome import Result
 from fanout.report.verdict import differences
 from fanout.request.course import PHASES, Mode
 from fanout_cli.command_error import EXIT_FAILED
+from fanout_cli.documents import document_in
 from fanout_cli.runs.failed_paths import FailedPaths
 
 EXIT_SUCCEEDED = 0
@@ -110,7 +110,7 @@ def result_of(run: Mapping[str, Any], run_id: str, ledger: Path, seconds: Mappin
     ):
         if (ledger / file).is_file():
             paths[name] = str(ledger / file)
-    summary = json.loads((ledger / "summary.json").read_text()) if "summary" in paths else None
+    summary = document_in((ledger / "summary.json").read_bytes(), "summary.json") if "summary" in paths else None
     result = result_of_summary(run, run_id, summary)
     phases = result.seconds
     work = phases.get("list", 0.0) + phases.get("copy", 0.0)

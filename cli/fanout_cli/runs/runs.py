@@ -12,6 +12,7 @@ from fanout.ledger.keys import FAILURES, PLAN, REQUEST, SUMMARY, run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound
 from fanout_cli.command_error import CommandError, code_of
+from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_verbose
 from fanout_cli.runs.ending import so_far
 from fanout_cli.runs.failed_paths import FIRST, failed_paths
@@ -97,9 +98,10 @@ def newest_run(stack: Stack) -> str:
 def read_ledger(stack: Stack, run_id: str, name: str) -> Any:
     """A JSON file of a run's ledger; ``None`` if it is not there."""
     try:
-        return json.loads(BucketStore(stack.client("s3"), stack.work_bucket).get(run_prefix(run_id) + name))
+        data = BucketStore(stack.client("s3"), stack.work_bucket).get(run_prefix(run_id) + name)
     except (NotFound, InvalidRequest):
         return None
+    return document_in(data, run_prefix(run_id) + name)
 
 
 def asked_of(stack: Stack, run_id: str) -> Any:

@@ -16,7 +16,6 @@ An event says that a key may have changed. What the source holds when the run lo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -24,6 +23,7 @@ from urllib.parse import unquote_plus
 
 from msgspec import Struct, ValidationError, convert
 
+from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 
 # docs.aws.amazon.com/AmazonS3/latest/userguide/: EventBridge, notification-how-to-event-types-and-destinations
@@ -62,15 +62,15 @@ def parse_events(body: str) -> list[ObjectEvent]:
     Either may lie in the envelope of SNS. Raises ``ValueError`` for any other message.
     """
     try:
-        document = json.loads(body)
+        document = json_value(body)
         if document.get("Type") == _ENVELOPE and "TopicArn" in document:
-            document = json.loads(document["Message"])
+            document = json_value(document["Message"])
         if "detail-type" in document:
             return [_from_eventbridge(document)]
         if document.get("Event") == _TEST:
             return []
         return [_from_notification(record) for record in document["Records"]]
-    except (KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise ValueError(f"no event of S3: {error!r}") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -10,6 +9,7 @@ from fanout.batch.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ledger.keys import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
+from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.ports.aws import Starts
 from fanout.request.manifest import KEY, MAY_BE_MISSING
@@ -60,7 +60,7 @@ def _request_of(template: str, manifest: str, max_concurrency: int) -> tuple[Jso
     """
     example = 'e.g. {"source": "s3://bucket/prefix/", "destination": "efs:///path"}'
     try:
-        request = json.loads(template)
+        request = json_value(template)
     except ValueError as error:
         raise InvalidRequest("EventRequest", f"is not JSON ({error})", example) from error
     if not isinstance(request, dict) or not isinstance(request.get("source"), str):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fanout.model.json_text import json_value
+
 _LARGEST = 2**53 - 1
 
 
@@ -22,8 +24,8 @@ def canonical(value: Any) -> bytes:
 def read_canonical(data: bytes) -> Any:
     """The value of bytes that are in this form. Raises ``ValueError`` that says what they are instead."""
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        value = json_value(data)
+    except ValueError as error:
         raise ValueError(f"it is not a JSON document ({error})") from error
     if canonical(value) != data:
         raise ValueError("it is not in canonical form, so it was changed after it was written")

@@ -10,30 +10,21 @@ import json
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import islice
-from math import isfinite
 from typing import Any
 
 from msgspec import DecodeError
 from msgspec.json import Decoder, Encoder
 
+from fanout.model.json_text import DIGITS, json_value
+
 # Rows that are written or parsed together: a call for each takes longer than the row.
 _TOGETHER = 1_000
 _encode_lines = Encoder().encode_lines
 _decode_lines = Decoder().decode_lines
-_encode_one = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text[:40]} is no number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if isfinite(value) else _no_number(text)
-
-
-# Of a line that msgspec refuses: a comparison with NaN, or a sum with Infinity, would decide anything.
-_decode_one = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number).decode
+_encode_one = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+# msgspec reads integers of any length; so many digits in a row, as one byte each, are looked at one line at a time.
+_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_TOO_LONG = b"0" * (DIGITS + 1)
 
 
 def lines_of(rows: Iterable[Any]) -> Iterator[bytes]:
@@ -51,6 +42,10 @@ def rows_of(data: bytes) -> Iterator[Any]:
     stream = BytesIO(data)
     while some := b"".join(islice(stream, _TOGETHER)):
         try:
-            yield from _decode_lines(some)
-        except DecodeError:
-            yield from (_decode_one(line.decode()) for line in some.split(b"\n") if line)
+            found = None if _TOO_LONG in some.translate(_AS_ZEROS) else _decode_lines(some)
+        except (DecodeError, RecursionError):
+            found = None
+        if found is None:
+            yield from (json_value(line) for line in some.split(b"\n") if line)
+        else:
+            yield from found

@@ -24,6 +24,8 @@ import zlib
 from typing import Any
 from zlib import crc32
 
+from fanout.model.json_text import json_value
+
 # Level 1 takes a tenth of the time of level 9 and leaves rows of paths about a fifth larger.
 _GZIP_LEVEL = 1
 _BITS = 32
@@ -46,7 +48,7 @@ _FORGED = "it bears no seal of this run"
 
 def sealed_json(key: str, value: Any, secret: bytes = b"") -> bytes:
     """A JSON document with its seal."""
-    body = json.dumps(value, indent=1).encode()
+    body = json.dumps(value, indent=1, allow_nan=False).encode()
     if secret:
         body += b"\n" + _blanks(int.from_bytes(_mac(secret, key, body)), _MAC_BITS)
     return body + b"\n" + _blanks(_sum(key, body))
@@ -64,10 +66,7 @@ def unsealed_json(key: str, data: bytes, secret: bytes = b"") -> Any:
         _check(secret, key, body, int(mac[1].translate(_DIGITS), 2).to_bytes(_MAC_BITS // 8) if mac else b"")
     if body.endswith((b" ", b"\t", b"\n")):  # a part of a seal
         raise ValueError("its end is missing")
-    try:
-        return json.loads(body)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+    return json_value(body)
 
 
 def sealed_gzip(key: str, data: bytes, secret: bytes = b"") -> bytes:

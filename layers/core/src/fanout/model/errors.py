@@ -7,11 +7,11 @@ and becomes an outcome row, never a failed task.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from msgspec import Struct
 
+from fanout.model.json_text import json_value
 from fanout.model.outcome import Reason
 
 
@@ -218,7 +218,7 @@ def cause_message(cause: str) -> str:
     """The message inside the cause of a Lambda error (a JSON object), or the cause itself."""
     before, brace, rest = cause.partition("{")
     try:
-        document = json.loads(brace + rest)
+        document = json_value(brace + rest)
     except ValueError:
         return cause
     if isinstance(document, dict) and "errorMessage" in document:

@@ -113,8 +113,9 @@ def notes_of(versions: Versions) -> dict[str, VersionNote]:
     found: dict[str, VersionNote] = {}
     for version, data in versions.noted().items():
         try:
-            found[version] = json.decode(data, type=VersionNote)
-        except MsgspecError:
+            found[version] = note = json.decode(data, type=VersionNote)
+            json.encode(note)  # a rollback writes it again
+        except (MsgspecError, OverflowError):
             found[version] = VersionNote(version, version, 0.0, "", Count())
     return found
 

@@ -17,13 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fanout.model.books import Count
 from fanout.request.parts.publish import Publish
 
 SECONDS_PER_HOUR = 3600.0
+# The end of the year 9999, with which Python's calendar ends.
+LAST_SECOND = 253_402_300_799
 
 
 class VersionNote(Struct, frozen=True):
@@ -35,11 +38,11 @@ class VersionNote(Struct, frozen=True):
 
     version: str
     run_id: str
-    published_at: float
+    published_at: Annotated[float, Meta(ge=0, le=LAST_SECOND)]
     source: str
     held: Count
     own: Count | None = None
-    number: int = 0
+    number: Annotated[int, Meta(ge=0, le=2**53)] = 0
 
 
 class PublishedTree(Struct, frozen=True):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import Enum
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -15,6 +14,7 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 
 from fanout.facts.units import MIB
 from fanout.model.errors import InvalidRequest
+from fanout.model.json_text import number_problem
 from fanout.request.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
@@ -129,18 +129,15 @@ def _per(meta: Meta) -> str:
 
 
 def _refuse_broken_values(path: str, value: Any) -> None:
-    """Raise ``InvalidRequest`` for text with half of a character, and for a number that is not finite.
-
-    UTF-8 has no such text. Python reads ``NaN``, ``Infinity`` and 1e400 as numbers, but no JSON can hold them again.
-    """
+    """Raise ``InvalidRequest`` for half of a character, which UTF-8 does not have, and for a broken number."""
     if isinstance(value, dict | list):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _refuse_broken_values("", name)
             _refuse_broken_values(f"{path}.{name}" if path else str(name), inner)
     elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         raise InvalidRequest(path or "request", f"{value!r:.80} is not Unicode text", "allowed is text in UTF-8")
-    elif isinstance(value, float) and not isfinite(value):
-        raise InvalidRequest(path or "request", f"{value!r} is not a finite number", "give a number, or leave it out")
+    elif isinstance(value, int | float) and (problem := number_problem(value)):
+        raise InvalidRequest(path or "request", problem, "give a number, or leave it out")
 
 
 def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> InvalidRequest:

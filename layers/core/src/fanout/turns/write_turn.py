@@ -17,7 +17,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.model.errors import DestinationBusy, PreconditionFailed, Superseded, Transient
+from fanout.model.errors import DestinationBusy, LedgerBroken, PreconditionFailed, Superseded, Transient
 from fanout.model.location import Location, MountLocation, nest
 from fanout.ports.aws import Executions
 from fanout.ports.clock import Clock
@@ -97,13 +97,21 @@ class WriteTurns(Struct, frozen=True):
         return replace(mine, elsewhere=lists, ended_there=tuple(ended))
 
     def _writers(self, key: str) -> list[Writer]:
-        return writers_from_bytes(self.store.read_version(key).data)
+        return self._stored(key)[0]
+
+    def _stored(self, key: str) -> tuple[list[Writer], str]:
+        """A list as it is stored, and its version. Raises ``LedgerBroken`` for one that somebody else wrote."""
+        found = self.store.read_version(key)
+        try:
+            return writers_from_bytes(found.data), found.version
+        except ValueError as error:
+            remedy = "while no run of this stack is at work, remove that object"
+            raise LedgerBroken(f"{key} is not whole ({str(error)[:200]}); {remedy}") from error
 
     def _enter(self, plan: Plan, end: Location, mine: Writer, goes_on: Callable[[str], bool]) -> Writer | None:
         key = list_key(end)
         for number in range(ATTEMPTS):
-            found = self.store.read_version(key)
-            stored = writers_from_bytes(found.data)
+            stored, version = self._stored(key)
             others = [one for one in stored if one.run_id != mine.run_id]
             in_the_way = [one for one in others if meeting(mine, one) is not Meeting.APART]
             near = [one for one in others if is_fenced(end) and nest(mine.place, one.place)]
@@ -114,7 +122,7 @@ class WriteTurns(Struct, frozen=True):
                     return _give_way(plan, end, mine, other)
             left = [one for one in stored if one not in ended and not _is_same(one, mine)]
             entered = replace(mine, fences=_fences(end, mine, stored, ended))
-            if self._written(key, [*left, entered], found.version, number):
+            if self._written(key, [*left, entered], version, number):
                 return None
         raise Transient(f"{key} was changed by others {ATTEMPTS} times")
 
@@ -139,10 +147,9 @@ class WriteTurns(Struct, frozen=True):
 
     def _leave(self, plan: Plan, key: str) -> None:
         for number in range(ATTEMPTS):
-            found = self.store.read_version(key)
-            stored = writers_from_bytes(found.data)
+            stored, version = self._stored(key)
             left = [one for one in stored if one.run_id != plan.run_id]
-            if len(left) == len(stored) or self._written(key, left, found.version, number):
+            if len(left) == len(stored) or self._written(key, left, version, number):
                 return
         raise Transient(f"{key} was changed by others {ATTEMPTS} times")
 

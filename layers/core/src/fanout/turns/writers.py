@@ -27,6 +27,7 @@ from hashlib import sha256
 from msgspec import Struct, to_builtins
 
 from fanout.ledger.documents import document_of, document_row
+from fanout.model.json_text import json_value
 from fanout.model.location import Location, nest
 from fanout.ports.turns import Fence, Writer
 from fanout.request.course import Mode
@@ -96,7 +97,7 @@ def writers_bytes(writers: Iterable[Writer]) -> bytes:
 
 def writers_from_bytes(data: bytes) -> list[Writer]:
     """The list as it was stored, the one that began first at first; nothing stored is an empty list."""
-    found = document_of(json.loads(data), Writers).writers if data else []
+    found = document_of(json_value(data), Writers).writers if data else []
     return sorted(found, key=lambda writer: writer.since)
 
 

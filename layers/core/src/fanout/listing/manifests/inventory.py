@@ -5,9 +5,8 @@ docs.aws.amazon.com/AmazonS3/latest/userguide/storage-inventory-location.html
 
 from __future__ import annotations
 
-import json
-
 from fanout.model.errors import InvalidRequest
+from fanout.model.json_text import json_value
 from fanout.request.manifest import KEY, ManifestLocation
 
 
@@ -16,11 +15,11 @@ def read_inventory(
 ) -> tuple[tuple[str, ...], list[str]]:
     """The columns, in lower case, and the keys of the data files. Raises ``InvalidRequest``."""
     try:
-        value = json.loads(document)
+        value = json_value(document)
         bucket, place = str(value["sourceBucket"]), str(value["destinationBucket"])
         form, schema = str(value["fileFormat"]), str(value["fileSchema"])
         keys = [str(file["key"]) for file in value["files"]]
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise _refused(location, f"is not one of an S3 Inventory ({type(error).__name__}: {error})", "") from error
     if form != "CSV":
         raise _refused(location, f"is of an inventory as {form}", "configure the inventory with the format CSV")

@@ -7,7 +7,6 @@ outcome that names the row.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from fanout.model.entry import Entry, Kind
+from fanout.model.json_text import json_value
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
@@ -66,8 +66,8 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
 
 def _json_fields(text: str) -> Fields:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json_value(text)
+    except ValueError as error:
         raise BrokenRow("is no JSON") from error
     if isinstance(value, str):
         return {PATH: value}

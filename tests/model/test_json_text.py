@@ -1,0 +1,157 @@
+"""The one decoder of JSON that others may have written: what it refuses, and that nothing is decoded beside it."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanout
+import fanout_cli
+from fanout.batch.event_batches import parse_events
+from fanout.batch.start_batch import start_batch
+from fanout.certificate.canonical import read_canonical
+from fanout.ledger.json_lines import rows_of
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.seals import unsealed_json
+from fanout.listing.manifests.inventory import read_inventory
+from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
+from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.json_text import json_value
+from fanout.model.location import S3Location
+from fanout.model.segment import ManifestPart, Rows
+from fanout.request.manifest import ManifestLocation
+from fanout.request.parse import parse_request
+from fanout.turns.write_turn import WriteTurns
+from fanout.turns.writers import list_key, writers_from_bytes
+from tests.support.memory_store import MemoryStore
+
+DIGITS = "1" + "0" * 40
+BROKEN = {
+    "Infinity": "Infinity is not a finite number",
+    "-Infinity": "-Infinity is not a finite number",
+    "NaN": "NaN is not a finite number",
+    "1e400": "1e400 is not a finite number",
+    DIGITS: r"10000000\.\.\. has more than 40 digits",
+    "-" + "9" * 5_000: r"-9999999\.\.\. has more than 40 digits",
+    "[" * 200_000: "nested too deep",
+}
+REQUEST = parse_request({"source": "s3://a-bucket/", "destination": "efs:///out"}, ("data",), 10)
+PART = ManifestPart("k", "etag", 100, Rows.JSONL, 0, 100, 1)
+ENDS = '"source": "s3://a/", "destination": "efs:///"'
+
+
+def batch_template(text: str) -> Any:
+    return start_batch({}, f'{{{ENDS}, "x": {text}}}', "", "work", 1, None, None)  # type: ignore[arg-type]
+
+
+# Each way in which text that others may write becomes values.
+DECODERS: dict[str, Callable[[str], Any]] = {
+    "model/json_text.py": json_value,
+    "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
+    "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
+    "listing/manifests/manifest_rows.py": lambda text: read_row(
+        f'{{"path": "a", "b": {text}}}'.encode(), PART, REQUEST
+    ),
+    "listing/manifests/inventory.py": lambda text: read_inventory(
+        text.encode(), ManifestLocation("a-bucket", "manifest.json"), "a-bucket"
+    ),
+    "turns/writers.py": lambda text: writers_from_bytes(f'{{"writers": {text}}}'.encode()),
+    "batch/start_batch.py": batch_template,
+    "batch/event_batches.py": lambda text: parse_events(f'{{"Records": [], "x": {text}}}'),
+    "certificate/canonical.py": lambda text: read_canonical(f'{{"a":{text}}}'.encode()),
+}
+# What is decoded without it: typed, or nothing that others write, or refused later by a better name.
+BESIDE = {
+    "ledger/json_lines.py": "msgspec for whole blocks; what has too many digits goes to json_value",
+    "listing/deciding/published.py": "typed: text alone",
+    "publishing/begin_publishing.py": "typed, with bounds",
+    "flow/walker.py": "a copy of its own values",
+    "runtime/settings.py": "the function's own environment",
+    "schedules/schedule.py": "the schedule's request: parse_request names the field",
+    "arguments.py": "a request file: parse_request names the field",
+    "runs/runs.py": "an execution's request: parse_request names the field",
+    "runs/advice.py": "an execution's request, and the value of --set: parse_request names the field",
+    "selftest/cleanup.py": "the answer of a function",
+    "doctor/inside.py": "the answer of a function",
+    "local/keeper.py": "its own state",
+    "local/deployment.py": "its own state",
+    "local/serving/policies.py": "calls of local functions",
+    "local/emulator_launcher.py": "calls of local functions",
+}
+PACKAGES = (Path(fanout.__file__).parent, Path(fanout_cli.__file__).parent)
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=[text[:9] for text in BROKEN])
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_broken_number_is_refused(name: str, text: str) -> None:
+    with pytest.raises((ValueError, InvalidRequest, BrokenRow)) as caught:
+        DECODERS[name](text)
+    said = f"{caught.value} {caught.value.__cause__}"
+    assert any(word in said for word in ("is not a finite number", "more than 40 digits", "nested too deep"))
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN.items(), ids=[text[:9] for text in BROKEN])
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        json_value(text)
+
+
+@pytest.mark.parametrize("value", [2**127, -(2**100), 1.5e308, -0.0, 5e-324, "NaN", "\udcff", [None, True], {"a": {}}])
+def test_other_values_come_back(value: object) -> None:
+    assert json_value(json.dumps(value)) == value
+    assert list(rows_of(f"{json.dumps([value])}\n".encode())) == [[value]]
+
+
+def test_a_name_of_many_digits_is_a_name() -> None:
+    rows = [["1" * 300, 5], ["b", 2**90]]
+    assert list(rows_of(b"".join(json.dumps(row).encode() + b"\n" for row in rows))) == rows
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=[text[:9] for text in BROKEN])
+def test_a_document_of_the_ledger_and_a_list_of_writers_name_the_object(text: str) -> None:
+    store = MemoryStore()
+    ledger = Ledger(store, "run-1")
+    store.put(f"{ledger.prefix}plan.json", f'{{"schema_version": 1, "a": {text}}}'.encode())
+    with pytest.raises(LedgerBroken, match=r"^runs/run-1/plan\.json is not whole"):
+        ledger.read_json("plan.json")
+    store.put(list_key(S3Location("a-bucket", "")), f'{{"schema_version": 1, "writers": {text}}}'.encode())
+    turns = WriteTurns(store, None, None, ())  # type: ignore[arg-type]
+    with pytest.raises(LedgerBroken, match=r"^locks/s3/a-bucket\.json is not whole .* remove that object"):
+        turns._writers("locks/s3/a-bucket.json")
+
+
+def test_no_number_is_written_that_nobody_reads_again() -> None:
+    ledger = Ledger(MemoryStore(), "run-1")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        ledger.write_json("a.json", {"a": float("inf")})
+
+
+def decodes(file: Path) -> Iterator[str]:
+    """Calls of a decoder of JSON other than ``json_value``."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "json":
+            if node.attr in ("loads", "load", "decode", "JSONDecoder"):
+                yield node.attr
+        elif isinstance(node, ast.Name) and node.id == "Decoder":
+            yield node.id
+
+
+def test_nothing_else_decodes_json() -> None:
+    files = {file.relative_to(package).as_posix(): file for package in PACKAGES for file in package.rglob("*.py")}
+    found = {name for name, file in files.items() if any(decodes(file))}
+    assert found - {"model/json_text.py"} == set(BESIDE)
+
+
+def test_each_decoder_is_in_the_table() -> None:
+    package = PACKAGES[0]
+    called = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if "json_value(" in file.read_text(encoding="utf-8")
+    }
+    assert called - {"model/errors.py"} == set(DECODERS)  # a cause that cannot be read is shown as it is
