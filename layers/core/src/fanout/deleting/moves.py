@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 
+from msgspec.structs import replace
+
 from fanout.books.run_books import run_books
 from fanout.deleting.not_copied import NotCopied
 from fanout.facts import tuning
@@ -129,10 +131,12 @@ def _once(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
 
 
 def _proven_big_files(ledger: Ledger) -> Sequence[Proven]:
-    equal = {one.outcome.path for one in compared_big_files(ledger) if one.outcome.result is Result.UNCHANGED}
+    found = compared_big_files(ledger)
+    equal = {one.outcome.path: one.copy for one in found if one.outcome.result is Result.UNCHANGED}
     if not equal:
         return []
     listed = (big for done in rounds_done(ledger) for big in done.big_files)
-    big_files = (ledger.read_big_file(keys.big_file_key(big.id)) for big in listed)
-    write_proven("big-files", "all", (big.entry for big in big_files if big.entry.path in equal), ledger)
+    entries = (ledger.read_big_file(keys.big_file_key(big.id)).entry for big in listed)
+    proven = (replace(entry, replaces=equal[entry.path]) for entry in entries if entry.path in equal)
+    write_proven("big-files", "all", proven, ledger)
     return [ledger.read(keys.proven_key("big-files", "all"), Proven)]

@@ -287,6 +287,10 @@ def source_looks_key(shard_id: str) -> str:
     return f"deletions/looks/{shard_id}.json"
 
 
+# Ends the name of receipts that an earlier comparison wrote first.
+TAKEN_OVER = "-taken-over"
+
+
 def verified_id(shard_id: str) -> str:
     """Under what name the outcomes of verifying a shard lie beside those of copying it."""
     return f"verified-{shard_id}"

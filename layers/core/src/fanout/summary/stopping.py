@@ -6,7 +6,8 @@
 | `sync`           | again: finds done unchanged    | again, with a higher limit                           |
 | any other        | keeps nothing: again, with a higher limit | the same                                  |
 
-A run got further if it listed, copied, proved or deleted an entry that no run before it in its chain had.
+A run got further if it listed, copied, proved or deleted an entry that no run before it in its chain had, or read a
+block for a proof.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
+from fanout.model.shard import Shard
 from fanout.request.plan import Plan
+from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.moved import Proven
 
@@ -83,6 +86,14 @@ def _listed_anew(ledger: Ledger) -> bool:
 
 
 def _proven_anew(comparison: Ledger) -> bool:
-    """Whether the comparison of a move proved an entry that no earlier one had proven."""
+    """Whether the comparison of a move proved an entry, or read a block of one, that no earlier one had."""
+    if any(_read_anew(part, comparison) for parts in parts_of_big_files(comparison).values() for part in parts):
+        return True
     read = (comparison.read(key, Proven) for key in comparison.keys(keys.PROVEN))
     return any(sum(shard.entries for shard in found.shards) > found.taken_over for found in read)
+
+
+def _read_anew(part: Shard, comparison: Ledger) -> bool:
+    ids = (keys.source_id(part.id), keys.verified_id(part.id))
+    files = (key for one in ids for key in comparison.keys(keys.outcomes_prefix(one)))
+    return any(keys.TAKEN_OVER not in key for key in files)

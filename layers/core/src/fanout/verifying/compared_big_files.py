@@ -25,11 +25,12 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
     plan = ledger.read_plan()
-    rules, skips_archived = rules_of(plan, ledger), plan.request.skips_archived
+    rules, skips_archived, pins_copies = rules_of(plan, ledger), plan.request.skips_archived, plan.proves_move
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)
-            yield _compared(ledger.read_big_file(key), parts.get(key, []), ledger, rules, skips_archived)
+            big, shards = ledger.read_big_file(key), parts.get(key, [])
+            yield _compared(big, shards, ledger, rules, skips_archived, pins_copies=pins_copies)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -38,7 +39,15 @@ def compared_result(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
-def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None, skips_archived: bool) -> Verified:
+def _compared(
+    big: BigFile,
+    parts: list[Shard],
+    ledger: Ledger,
+    rules: Rules | None,
+    skips_archived: bool,
+    *,
+    pins_copies: bool,
+) -> Verified:
     here, there = (_receipts(ledger, [name(part.id) for part in parts]) for name in (keys.source_id, keys.verified_id))
     entry = big.entry
     bad = next((receipt for receipt in here + there if receipt.reason is not None), None)
@@ -53,6 +62,8 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
     else:
         seen = _seen(big, "source", here, ledger), _seen(big, "destination", there, ledger)
         problem = worst(differences_of(entry, *seen, rules))
+        if problem is None and pins_copies and len({receipt.etag for receipt in there}) > 1:
+            problem = (Reason.DESTINATION_CHANGED, "it was written while its blocks were compared")
         told = told_whole(entry, seen[0], rules)
         if problem is not None and problem[0] is Reason.CHECKSUM:
             block = next(one.index for one, other in zip(here, there, strict=True) if _sums(one) != _sums(other))
@@ -64,7 +75,7 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
     else:
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.checksum) for one in seen]
-    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof)
+    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof, there[0].etag if there else "")
 
 
 def _sums(receipt: Receipt) -> tuple[int | None, str]:

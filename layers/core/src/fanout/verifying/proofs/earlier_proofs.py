@@ -4,6 +4,7 @@
 |---------------------------------------------------------|---------------------------------|
 | listed as it was, and the copy is the one compared then | equal, without reading it again |
 | a directory                                             | compared, not held to the rate  |
+| a file in blocks, read in part                          | its other blocks are read       |
 | any other                                               | compared                        |
 
 
@@ -31,6 +32,7 @@ from fanout.model.outcome import Result
 from fanout.request.plan import Plan
 from fanout.request.transfer_fields import Decides, fields_up_to
 from fanout.verifying.moved import Proven, pin_of_copy
+from fanout.verifying.proofs.earlier_blocks import EarlierBigFile, big_files_of, is_listed_as
 from fanout.verifying.verify_rules import Indexes, rules_of
 
 _READS_IN_FLIGHT = 32
@@ -50,9 +52,13 @@ class ProofFile(Struct, frozen=True):
 
 
 class EarlierProofs(Struct, frozen=True):
-    """earlier-proofs.json: the files of all earlier comparisons that count, the latest run's first."""
+    """earlier-proofs.json: the files of all earlier comparisons that count, the latest run's first.
+
+    ``big_files`` are those of which a comparison read blocks: see ``earlier_blocks``.
+    """
 
     files: list[ProofFile]
+    big_files: list[EarlierBigFile] = []
 
 
 class EarlierProof(Struct, frozen=True):
@@ -70,7 +76,7 @@ class EarlierProof(Struct, frozen=True):
 
     def same_source(self, listed: Entry) -> bool:
         """Whether the source is listed as it was when it was compared: on a mount by ctime, inode, size and mtime."""
-        return replace(listed, replaces="", archive="") == replace(self.entry, replaces="")
+        return is_listed_as(listed, self.entry)
 
 
 def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
@@ -78,8 +84,10 @@ def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
     if not plan.proves_move or not plan.resumes or plan.request.certificate:
         return
     earlier = [ledger.of_run(run_id).verification() for run_id in plan.resumes]
-    files = [file for one in earlier if _compares_alike(plan, ledger, one) for file in _files_of(one)]
-    ledger.write(keys.EARLIER_PROOFS, EarlierProofs(files))
+    alike = [one for one in earlier if _compares_alike(plan, ledger, one)]
+    files = [file for one in alike for file in _files_of(one)]
+    big_files = [big for one in alike for big in big_files_of(one)]
+    ledger.write(keys.EARLIER_PROOFS, EarlierProofs(files, big_files))
 
 
 def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
@@ -92,7 +100,7 @@ def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
 
 
 def _files_of(earlier: Ledger) -> Iterator[ProofFile]:
-    """The files of the attempts at its shards; those of big files, and what was put together, are left out."""
+    """The files of the attempts at its shards; what was put together is left out."""
     found = (key.removeprefix(keys.PROVEN).removesuffix(".json").rpartition("/") for key in earlier.keys(keys.PROVEN))
     outcomes = set(earlier.keys(keys.OUTCOMES))
     names = [(shard_id, attempt) for shard_id, _, attempt in found if _outcomes_key(shard_id, attempt) in outcomes]
@@ -105,6 +113,13 @@ def _files_of(earlier: Ledger) -> Iterator[ProofFile]:
 
 def _outcomes_key(shard_id: str, attempt: str) -> str:
     return f"{keys.outcomes_prefix(shard_id)}{attempt}.jsonl.gz"
+
+
+def big_files_before(plan: Plan, ledger: Ledger) -> list[EarlierBigFile]:
+    """The big files of which blocks were read; none for all but a resumed move's comparison."""
+    if not plan.proves_move or not plan.resumes or not ledger.has(keys.EARLIER_PROOFS):
+        return []
+    return ledger.read(keys.EARLIER_PROOFS, EarlierProofs).big_files
 
 
 def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[str, EarlierProof]:
