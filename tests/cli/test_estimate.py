@@ -204,3 +204,9 @@ def test_the_concurrency_is_that_of_the_stack_that_is_named(aws: Aws, tmp_path: 
     words = ("--entries", "1000000", "--bytes", "1 GiB", "--stack", "mine", "--json")
     here = aws.fanout("estimate", TO_EFS["source"], TO_EFS["destination"], *words)
     assert json.loads(here.stdout)["pace"]["max_concurrency"] <= 100
+
+
+def test_without_an_index_both_ends_inside_s3_are_asked_about_each_unchanged_object(tmp_path: Path) -> None:
+    request = {"source": "s3://my-data/in/", "destination": "s3://my-data/out/"}
+    vouched, asked = (estimated(tmp_path, request, "--unchanged", "1M", *more) for more in ([], ["--no-index"]))
+    assert asked["dollars"]["s3"] - vouched["dollars"]["s3"] == pytest.approx(2 * 1_000_000 * 0.0004 / 1_000)

@@ -174,3 +174,26 @@ def test_the_forecast_of_a_run_knows_what_is_there_and_when_its_window_is_closed
     metered = compared["dollars"]["efs"] - copied["dollars"]["efs"]
     assert metered == pytest.approx(2 * 20 * (10_000 + 2 * aws.EFS_LEAST_METERED) / 1e9 * 0.03, abs=0.000002)
     assert "pause" in forecast_of("run-4", limits={"window": "00:00-23:30 UTC"})["predicted_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "fields", "heads"),
+    [
+        (S3, "s3://my-results/out/", {}, 2),
+        (S3, "s3://my-results/out/", {"mode": "sync"}, 2),
+        (DATA, S3, {}, 1),
+        (S3, DATA, {}, 1),
+        (DATA, OTHER, {}, 0),
+        (S3, "s3://my-results/out/", {"compare": "always"}, 0),
+        (S3, "s3://my-results/out/", {"mode": "verify"}, 0),
+    ],
+)
+def test_without_an_index_buckets_are_asked_about_what_is_unchanged(
+    source: str, destination: str, fields: dict[str, Any], heads: int
+) -> None:
+    """``listing.deciding.proofs`` counts its looks by the same rule."""
+    asked, many = request(source, destination, **fields), 1_000_000
+    known = Known(0, 0, unchanged=many, indexed=False)
+    assert estimated_work(asked, known, Rates(0.001, 1e8)).heads == heads * many
+    found, vouched = predicted(asked, 0, 0, unchanged=many, indexed=False), predicted(asked, 0, 0, unchanged=many)
+    assert found.dollars.s3 - vouched.dollars.s3 == pytest.approx(heads * many * 0.0004 / 1_000)

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Found, Kind
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient
+from fanout.request.proven_ends import ends_to_prove, heads_of_look
+from fanout.shards.rounds import rounds_done
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryEntryCopier, Stored
 from tests.support.memory_store import MemoryStore
@@ -65,6 +67,20 @@ def test_what_was_copied_is_looked_at_once(request_: Json, here: int, there: int
     assert (copied, source.looks, destination.looks) == (0, here, there)
     world, copied = ran(world, "run-3", request_)
     assert (copied, source.looks, destination.looks) == (0, here, there)
+
+
+@pytest.mark.parametrize("request_", [TO_S3, INSIDE_S3], ids=["to", "inside"])
+def test_a_run_without_an_index_asks_what_the_estimate_reckons_with(request_: Json) -> None:
+    world, source, destination = world_of(itertools.count(1))
+    world, _ = ran(world, "run-1", request_)
+    for key in [*world.store.list("runs/indexes/")]:
+        world.store.remove(key)
+    world, copied = ran(world, "run-2", request_)
+    assert copied == 0
+    heads = 2 * heads_of_look(ends_to_prove(world.ledger.read_plan().request))
+    assert source.looks + destination.looks == heads
+    records = rounds_done(world.ledger)
+    assert sum(one.heads for one in records) == heads
 
 
 def lost_there(world: World, path: str, attributes: Attributes) -> None:

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.listing.deciding.proof_rules import Ends, Looked, evident, evident_files, looked
+from fanout.listing.deciding.proof_rules import Looked, evident, evident_files, looked
 from fanout.listing.deciding.told import MOUNT_TELLS
 from fanout.model.columns import in_columns
 from fanout.model.entry import Attributes, Entry, Found, Kind
+from fanout.request.proven_ends import Ends
 
 SECOND = 10**9
 OBJECT = Entry("p", Kind.FILE, 5, 9 * SECOND + 5, 9 * SECOND + 5, '"e"')

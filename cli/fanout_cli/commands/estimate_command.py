@@ -41,6 +41,9 @@ def estimate_(
             "--unchanged-bytes", help="Their bytes, which compare: checksum and a verification of all entries read"
         ),
     ] = "0",
+    has_no_index: Annotated[
+        bool, typer.Option("--no-index", help="No earlier run of it left an index: S3 is asked about what is unchanged")
+    ] = False,
     probe: Annotated[
         list[str] | None,
         typer.Option(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
@@ -98,6 +101,7 @@ def estimate_(
             dict(calibration_of(text, mounts) for text in probe or []),
             number_of("--unchanged", unchanged),
             number_of("--unchanged-bytes", unchanged_size),
+            indexed=not has_no_index,
         )
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"

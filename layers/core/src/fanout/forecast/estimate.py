@@ -16,6 +16,7 @@ from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.books import Count
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
+from fanout.request.proven_ends import ends_to_prove, heads_of_look
 from fanout.request.request import Request
 from fanout.shards.packing import target_seconds
 
@@ -26,7 +27,7 @@ class Known(Struct, frozen=True):
     ``entries`` are new at the destination, ``unchanged`` lie there already; ``extras`` are there for a sync to delete.
     ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It
     counts only where the destination is a file system. ``unchanged_bytes`` are read with ``compare: checksum``, and by
-    a verification of whole trees.
+    a verification of whole trees. ``indexed``: the index of an earlier run vouches for what is unchanged.
     """
 
     entries: int
@@ -37,6 +38,7 @@ class Known(Struct, frozen=True):
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     unchanged: int = 0
     unchanged_bytes: int = 0
+    indexed: bool = True
 
 
 def estimate(request: Request, known: Known) -> Forecast:
@@ -72,6 +74,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
         known.unchanged,
         listed_bytes=known.bytes + known.unchanged_bytes,
         compared=compared,
+        heads=0 if known.indexed else known.unchanged * heads_of_look(ends_to_prove(request)),
     )
 
 

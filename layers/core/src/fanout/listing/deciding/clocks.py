@@ -16,10 +16,10 @@ from fanout.listing.deciding.clock_lead import (
     clocks_note,
     wider_ns,
 )
-from fanout.listing.deciding.proof_rules import Ends, ends_to_prove
 from fanout.model.errors import Throttled, Transient
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.request.proven_ends import Ends, ends_to_prove
 from fanout.work.context import Context
 
 _ATTEMPTS = 3

@@ -41,16 +41,7 @@ from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.listing.deciding.told import MOUNT_TELLS, loses, loses_metadata, names_of
 from fanout.model.columns import FileColumns
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
-from fanout.request.options import Compare
-from fanout.request.request import Request
-
-
-class Ends(Enum):
-    """Which ends are buckets."""
-
-    MOUNT_TO_S3 = "mount to S3"
-    S3_TO_MOUNT = "S3 to mount"
-    S3_TO_S3 = "S3 to S3"
+from fanout.request.proven_ends import Ends
 
 
 class Looked(Enum):
@@ -59,27 +50,6 @@ class Looked(Enum):
     SAME = "same"
     OTHER = "other"
     NOTHING = "nothing"
-
-
-def ends_of(request: Request) -> Ends | None:
-    """The ends of a request that reaches a bucket; ``None`` between mounts."""
-    if request.source.is_keyed:
-        return Ends.S3_TO_S3 if request.inside_s3 else Ends.S3_TO_MOUNT
-    return Ends.MOUNT_TO_S3 if request.destination.is_keyed else None
-
-
-def ends_to_prove(request: Request) -> Ends | None:
-    """The ends of a request that compares the times of files with a bucket; ``None`` if no proof is needed."""
-    if request.compare is not Compare.SIZE_MTIME or request.course.compares:
-        return None
-    return ends_of(request)
-
-
-def directories_to_prove(request: Request) -> Ends | None:
-    """The same for directories, whose times count under ``compare: checksum`` too; a mount's need no proof."""
-    if request.compare is Compare.ALWAYS or request.course.compares or not request.destination.is_keyed:
-        return None
-    return ends_of(request)
 
 
 def evident(ends: Ends, source: Entry, destination: Entry) -> bool:

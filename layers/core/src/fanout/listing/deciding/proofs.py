@@ -7,10 +7,7 @@ from functools import partial
 
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
 from fanout.listing.deciding.proof_rules import (
-    Ends,
     Looked,
-    directories_to_prove,
-    ends_to_prove,
     evident,
     evident_files,
     looked,
@@ -26,6 +23,7 @@ from fanout.request.object_options import metadata_headers
 from fanout.request.options import Compare, Overwrite
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
+from fanout.request.proven_ends import Ends, directories_to_prove, ends_to_prove, heads_of_look
 
 Look = Callable[[], Decision]
 _ANY_FILE = Entry("", Kind.FILE)
@@ -64,7 +62,7 @@ class Proofs:
     @property
     def heads(self) -> int:
         """The requests of one look."""
-        return 2 if self._ends is Ends.S3_TO_S3 or self._directory_ends is Ends.S3_TO_S3 else 1
+        return max(heads_of_look(self._ends), heads_of_look(self._directory_ends))
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
         """Lengths of alternating runs of files: unchanged and proved without a request, then not, and so on."""
