@@ -37,6 +37,7 @@ class Step(Struct, frozen=True):
     - ``answers`` makes of its answer what the state hands on.
     - ``run_id`` finds the run where the event has no reference to its ledger; ``whole_run`` is for steps on the run's
       ledger after its verification.
+    - ``keeps``: nobody writes to the ledger what it reads, so that it is asked once.
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
     """
 
@@ -48,6 +49,7 @@ class Step(Struct, frozen=True):
     answers: Callable[[Json, Json], Json] = calls.as_it_is
     run_id: Callable[[Json], str] | None = None
     whole_run: bool = False
+    keeps: bool = False
     acts_as: str = ""
 
     def load(self) -> UseCase:
@@ -67,6 +69,8 @@ def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
         return step.call(step.load(), event, inside, stack)
 
     hands_back = step.hands_back
+    if step.keeps:
+        context = replace(context, ledger=context.ledger.kept())
     if hands_back is None:
         return work(context)
     window = events.window_of(event)
@@ -95,7 +99,7 @@ STEPS = {
         "resuming.look_there:list_or_look", "ListSegment", D, calls.list_segment, calls.leave_segment
     ),
     "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather),
-    "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards"),
+    "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards", keeps=True),
     "RestoreObjects": Step(
         "restoring.restore_objects:restore_objects", "FinishTree", D, calls.restore, answers=calls.with_shards
     ),
@@ -114,11 +118,13 @@ STEPS = {
         answers=calls.with_copying,
     ),
     "EndPacing": Step("pacing.pace_copy:end_pacing", "PaceCopy"),
-    "FinishTree": Step("finishing.finish_tree:finish_tree", "FinishTree", D, calls.finish_tree, calls.unfinished),
+    "FinishTree": Step(
+        "finishing.finish_tree:finish_tree", "FinishTree", D, calls.finish_tree, calls.unfinished, keeps=True
+    ),
     "FinishShard": Step(
         "finishing.finish_shard:finish_shard", "FinishShard", D, calls.finish_shard, calls.not_done, calls.with_shard
     ),
-    "BeginDeletion": Step("deleting.begin_deletion:begin_deletion", "BeginDeletion"),
+    "BeginDeletion": Step("deleting.begin_deletion:begin_deletion", "BeginDeletion", keeps=True),
     "LookAtSource": _shard("deleting.source_looks:look_at_shard", "DeleteShard", S, calls.none_looked_at),
     "DeleteShard": _shard("deleting.delete_shard:delete_shard", "DeleteShard", D),
     "LookAtDirectories": Step(
@@ -136,7 +142,11 @@ STEPS = {
         "publishing.publish_version:publish_version", "FinishTree", D, calls.unless_broken, calls.not_done
     ),
     "SummariseTransfer": Step(
-        "summary.summarise_transfer:summarise_transfer", "SummariseTransfer", call=calls.summarise, whole_run=True
+        "summary.summarise_transfer:summarise_transfer",
+        "SummariseTransfer",
+        call=calls.summarise,
+        whole_run=True,
+        keeps=True,
     ),
     "StartBatch": Step(
         "batch.start_batch:start_batch",

@@ -21,6 +21,7 @@ from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.coverage import Range, ranges_of
 from fanout.ledger.documents import D, Mark, Notes, PhaseBegan, Totals, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
+from fanout.ledger.kept import KeptStore
 from fanout.ledger.rows import entry_row, indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.ledger.run_seal import Seal
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
@@ -72,6 +73,10 @@ class Ledger:
     def sealed(self, seal: Seal) -> Ledger:
         """The same ledger, which seals and reads with a secret what lies below the seal's prefix."""
         return Ledger(self._store, self.run_id, self.prefix, seal)
+
+    def kept(self) -> Ledger:
+        """The same ledger as it is at the first read; for a task during which nobody else writes what it reads."""
+        return Ledger(KeptStore(self._store, keys.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
 
     def of_seals(self) -> Ledger:
         """Where the secrets of runs lie, which not everybody reads."""

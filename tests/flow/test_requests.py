@@ -1,0 +1,62 @@
+"""How often the states of a small run ask the work bucket, and how often one request waits for another.
+
+A request waits some 15 to 30 ms for S3: what a run of one file takes is mostly this. A figure that grows is a state
+that asks in series what could be asked side by side, or asks again for what it has read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from tests.support.counted_store import CountedStore
+from tests.support.flow import World
+from tests.support.memory import MemoryTree
+
+# Of a run of one file: all requests of the state, and those in series.
+ONE_FILE = {
+    "PlanTransfer": (10, 10),
+    "CheckMount": (6, 6),
+    "ListOneSegment": (8, 8),
+    "GatherSegments": (4, 4),
+    "PartitionShards": (20, 8),
+    "CopyShard": (8, 5),
+    "FinishTree": (27, 7),
+    "SummariseTransfer": (34, 10),
+}
+
+
+class Counted(World):
+    """Counts the requests of each state."""
+
+    def task(self, function: str, event: Json) -> Any:
+        """Count what the step asks."""
+        assert isinstance(self.store, CountedStore)
+        self.store.begin(event["step"])
+        return super().task(function, event)
+
+    def rows(self, bucket: str, key: str) -> Any:
+        """The items of a Map, which Step Functions reads."""
+        assert isinstance(self.store, CountedStore)
+        self.store.begin("the items of Maps")
+        return super().rows(bucket, key)
+
+    def summary(self) -> Json:
+        """The summary, which the test reads."""
+        assert isinstance(self.store, CountedStore)
+        self.store.begin("the test")
+        return super().summary()
+
+
+def test_a_run_of_one_file_asks_no_more_than_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = CountedStore(monkeypatch)
+    world = Counted(store=store)
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("d/f", Kind.FILE, b"hello")
+    assert world.run()["status"] == "SUCCEEDED"
+    asked = {task: (store.requests[task].total(), store.in_series[task]) for task in ONE_FILE}
+    grown = {task: (asked[task], ONE_FILE[task]) for task in ONE_FILE if asked[task] > ONE_FILE[task]}
+    assert asked == ONE_FILE, f"grown: {grown}" if grown else "fewer requests: write the new figures here"
