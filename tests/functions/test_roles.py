@@ -23,9 +23,9 @@ from fanout.adapters.http.transport import Transport
 from fanout.certificate.document import KEY_SPEC
 from fanout.facts import tuning
 from fanout.runtime import bootstrap
-from tests.batch.test_event_batches import eventbridge
 from tests.functions.conftest import Invoke
 from tests.functions.test_start_batch import WAITS
+from tests.planning.test_event_batches import eventbridge
 from tests.support.actions import Need, needs
 from tests.support.handler_flow import HandlerFlow
 from tests.support.iam import Given, Statement, is_allowed, statements_of

@@ -12,9 +12,9 @@ import pytest
 
 from fanout.model.errors import InvalidRequest
 from fanout.runtime import bootstrap
-from tests.batch.test_event_batches import eventbridge, notification
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import started
+from tests.planning.test_event_batches import eventbridge, notification
 
 TEMPLATE = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
 WAITS = {"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 600, "End": True}}}

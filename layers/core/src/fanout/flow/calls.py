@@ -203,7 +203,7 @@ def summarise_probe(use_case: UseCase, event: Json, context: Context, _stack: St
 
 
 def batch_run_id(event: Json) -> str:
-    from fanout.batch.event_batches import batch_run_id
+    from fanout.planning.event_batches import batch_run_id
 
     return batch_run_id(list(events.messages_of(event)))
 

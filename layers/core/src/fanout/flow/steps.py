@@ -149,7 +149,7 @@ STEPS = {
         keeps=True,
     ),
     "StartBatch": Step(
-        "batch.start_batch:start_batch",
+        "planning.start_batch:start_batch",
         "StartBatch",
         call=calls.start_batch,
         answers=calls.refused_messages,

@@ -1,1 +1,1 @@
-"""PlanTransfer and CheckMount: everything before the first entry is listed."""
+"""StartBatch, PlanTransfer and CheckMount: everything before the first entry is listed."""

@@ -1,4 +1,4 @@
-"""S3's events as keys to copy: the table of ``fanout.batch.event_batches``, over both forms of an event."""
+"""S3's events as keys to copy: the table of ``fanout.planning.event_batches``, over both forms of an event."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.batch.event_batches import ObjectEvent, batch_of, batch_run_id, parse_events
 from fanout.ledger.keys import run_prefix
 from fanout.model.location import S3Location
+from fanout.planning.event_batches import ObjectEvent, batch_of, batch_run_id, parse_events
 
 MARKER, PERMANENTLY = "Delete Marker Created", "Permanently Deleted"
 SOURCE = S3Location("my-data", "in/")

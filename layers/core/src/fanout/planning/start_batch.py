@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fanout.batch.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ledger.keys import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
+from fanout.planning.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ports.aws import Starts
 from fanout.request.manifest import KEY, MAY_BE_MISSING
 from fanout.request.parse import parse_request

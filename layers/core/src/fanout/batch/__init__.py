@@ -1,1 +1,0 @@
-"""StartBatch: S3 events in batches, each a run."""
