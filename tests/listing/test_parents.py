@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.listing.directories.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
+from fanout.listing.directories.parents import Seen, SeenParents
+from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
 

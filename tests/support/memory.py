@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.listing.deciding.overwriting import latest_of_second, replaces
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
@@ -27,6 +26,7 @@ from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 from fanout.request.filtering.pruning import Pruning
 from fanout.request.options import Overwrite
+from fanout.request.overwriting import latest_of_second, replaces
 
 
 class Stored(Struct, frozen=True):

@@ -18,9 +18,9 @@ from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.directories.parents import parents_of
 from fanout.model.books import tally
 from fanout.model.deadline import NEVER
+from fanout.model.directories import parents_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError, Superseded, problem_of

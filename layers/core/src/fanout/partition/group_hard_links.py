@@ -13,8 +13,8 @@ from typing import Any
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import entry_from_row, link_row, name_from_row
-from fanout.listing.directories.parents import parent_of
 from fanout.model.books import Count
+from fanout.model.directories import parent_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name, Shard
 from fanout.request.plan import Plan

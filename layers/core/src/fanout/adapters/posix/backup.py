@@ -20,8 +20,8 @@ from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import no_room_for_name
-from fanout.adapters.posix.paths.directories import Directories, parent_of
-from fanout.listing.directories.parents import UNFINISHED_MODE, is_unfinished
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.directories import UNFINISHED_MODE, is_unfinished, parent_of
 from fanout.model.entry import Attributes
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.outcome import Reason

@@ -25,10 +25,10 @@ from contextlib import contextmanager, suppress
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.facts import tuning
-from fanout.listing.deciding.overwriting import replaces
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.request.options import Overwrite
+from fanout.request.overwriting import replaces
 
 # Chosen: so often may a name come and go before the entry fails.
 _LOOKS = 5

@@ -49,8 +49,8 @@ from fanout.adapters.posix.source import (
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import FileTarget
 from fanout.facts import tuning
-from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told
 from fanout.model.columns import Listed, one_by_one
+from fanout.model.directories import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told
 from fanout.model.entry import Attributes, Entry, Found, Kind, Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason

@@ -23,12 +23,12 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.metadata import ATIME
 from fanout.adapters.s3.source import stored_checksum
-from fanout.listing.deciding.overwriting import latest_of_second, replaces
 from fanout.model.entry import NOTHING_THERE, Entry
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 from fanout.request.object_options import USER_PREFIX
 from fanout.request.options import Overwrite
+from fanout.request.overwriting import latest_of_second, replaces
 
 
 class Condition(Struct, frozen=True):

@@ -35,9 +35,8 @@ from operator import or_, sub
 
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
+from fanout.model.same_object import MARGIN_NS
 from fanout.request.options import Compare
-
-MARGIN_NS = 1_000_000_000
 
 
 class Decision(StrEnum):
@@ -65,11 +64,6 @@ def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns:
         return Decision.COMPARE
     written_after = destination.changed_ns - source.changed_ns > MARGIN_NS + wider_ns
     return Decision.UNCHANGED if written_after and times_agree(source, destination) else Decision.COPY
-
-
-def same_simple_etag(source: str, destination: str) -> bool:
-    """Whether two ETags are equal and cover whole bytes; the ETag of a multipart upload holds a hyphen."""
-    return bool(source) and source == destination and "-" not in source
 
 
 def may_be_same_kind(source: Kind, destination: Kind) -> bool:

@@ -20,8 +20,7 @@ from __future__ import annotations
 from fanout.listing.deciding.decisions import Decision
 from fanout.model.entry import Entry, Kind
 from fanout.request.options import Overwrite
-
-_SECOND_NS = 1_000_000_000
+from fanout.request.overwriting import latest_of_second, replaces
 
 
 def with_overwrite(decision: Decision, source: Entry, destination: Entry | None, overwrite: Overwrite) -> Decision:
@@ -32,15 +31,3 @@ def with_overwrite(decision: Decision, source: Entry, destination: Entry | None,
         return decision
     latest_ns = latest_of_second(destination.mtime_ns) if destination.etag else destination.mtime_ns
     return decision if replaces(overwrite, source.mtime_ns, latest_ns) else Decision.KEPT
-
-
-def replaces(overwrite: Overwrite, source_ns: int, destination_ns: int) -> bool:
-    """Whether what is there is replaced; times are nanoseconds since 1970, the destination's the latest it may be."""
-    if overwrite is Overwrite.IF_NEWER:
-        return source_ns > destination_ns
-    return overwrite is Overwrite.ALWAYS
-
-
-def latest_of_second(time_ns: int) -> int:
-    """The latest time that a header in whole seconds may stand for."""
-    return time_ns - time_ns % _SECOND_NS + _SECOND_NS - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.listing.directories.parents import parent_of
+from fanout.model.directories import parent_of
 from fanout.model.entry import Entry
 
 

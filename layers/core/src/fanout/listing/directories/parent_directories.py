@@ -13,14 +13,9 @@ from functools import lru_cache
 from msgspec import to_builtins
 
 from fanout.ledger import keys
-from fanout.listing.directories.parents import (
-    Seen,
-    SeenParents,
-    is_unfinished,
-    mode_without_owner,
-    parents_of,
-)
+from fanout.listing.directories.parents import Seen, SeenParents
 from fanout.listing.lookups import Find, found_for_listing
+from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError

@@ -10,7 +10,6 @@ from itertools import groupby
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.deciding.decisions import MARGIN_NS
 from fanout.listing.index.copied_index import (
     Index,
     IndexFiles,
@@ -23,6 +22,7 @@ from fanout.listing.index.copied_index import (
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.same_object import MARGIN_NS
 from fanout.request.plan import Plan
 from fanout.shards.rounds import IndexFile
 

@@ -12,10 +12,10 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import looked_up_from_row
-from fanout.listing.directories.parents import parents_of
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_destination
 from fanout.listing.manifests.list_manifest import row_of
 from fanout.listing.manifests.manifest_lines import ManifestLines
+from fanout.model.directories import parents_of
 from fanout.model.entry import Entry
 from fanout.model.segment import DestinationListing, Segment
 from fanout.ports.tree import Tree

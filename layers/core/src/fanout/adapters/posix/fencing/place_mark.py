@@ -9,7 +9,8 @@ import os
 from collections.abc import Collection, Iterator
 
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY
-from fanout.adapters.posix.paths.directories import Directories, parent_of
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.directories import parent_of
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX

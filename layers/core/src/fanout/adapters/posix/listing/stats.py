@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from fanout.facts import tuning
-from fanout.listing.directories.parents import is_unfinished
+from fanout.model.directories import is_unfinished
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from fanout.facts import tuning
-from fanout.listing.directories.parents import UNFINISHED_MODE
+from fanout.model.directories import UNFINISHED_MODE, parent_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import reason_against_name
@@ -21,11 +21,6 @@ from fanout.model.path_rules import reason_against_name
 KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
 _NOT_ASKED = -1  # no group has this number
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def parent_of(path: str) -> str:
-    """The path of the directory above."""
-    return path[: path.rfind("/", 0, -1) + 1]
 
 
 class Held:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.listing.stats import entry_of
-from fanout.adapters.posix.paths.directories import Directories, parent_of
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.directories import parent_of
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.model.outcome import Reason
