@@ -26,12 +26,12 @@ from fanout.model.entry import Entry
 from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import BigFile, Shard, block_bytes_of
 from fanout.request.options import Compare
 from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.big_files import block_bytes_of, cut
+from fanout.shards.big_files import cut
 from fanout.shards.packing import pack, spread
 from fanout.shards.partitioned import MapItem
 from fanout.shards.seconds import DEFAULT_RATES

@@ -21,9 +21,9 @@ from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Transient
-from fanout.model.shard import BigFile, Rates, Receipt, Shard
+from fanout.model.shard import BigFile, Rates, Receipt, Shard, block_bytes_of
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.big_files import block_bytes_of, cut, whole_checksum
+from fanout.shards.big_files import cut, whole_checksum
 from fanout.shards.seconds import DEFAULT_RATES
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World

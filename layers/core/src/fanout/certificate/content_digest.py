@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 
-from fanout.shards.big_files import block_bytes_of
+from fanout.model.shard import block_bytes_of
 
 
 def block_digest(data: bytes) -> bytes:

@@ -23,13 +23,12 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Row, Segment
-from fanout.model.shard import BigFile, Name, Shard
+from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.restoring.archives import not_restorable
-from fanout.shards.big_files import block_bytes_of
 from fanout.shards.crowds import Crowds
 from fanout.shards.entry_report import report_done
 from fanout.shards.packing import Packer, spread

@@ -6,7 +6,7 @@ from math import inf
 
 from msgspec import Struct
 
-from fanout.facts import aws
+from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason
@@ -110,3 +110,9 @@ class Deletion(Struct, frozen=True):
 
     shard: Shard
     directories: bool
+
+
+def block_bytes_of(size: int) -> int:
+    """8 MiB, or the whole MiB in which a file fits the 10,000 parts of one multipart upload."""
+    mebibytes = -(-size // (aws.MULTIPART_PARTS * units.MIB))
+    return max(tuning.BLOCK_BYTES, mebibytes * units.MIB)

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from fanout.facts import aws, tuning, units
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import NO_BYTES, combine
 from fanout.model.shard import BigFile, Rates, Receipt, Shard
 from fanout.shards.partitioned import is_partitioned, shards_of
-
-
-def block_bytes_of(size: int) -> int:
-    """8 MiB, or the whole MiB in which a file fits the 10,000 parts of one multipart upload."""
-    mebibytes = -(-size // (aws.MULTIPART_PARTS * units.MIB))
-    return max(tuning.BLOCK_BYTES, mebibytes * units.MIB)
 
 
 def cut(big: BigFile, key: str, rates: Rates, target_seconds: float) -> Iterator[Shard]:

@@ -28,10 +28,10 @@ from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
+from fanout.model.shard import block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.filtering.pruning import Pruning
 from fanout.request.options import Overwrite
-from fanout.shards.big_files import block_bytes_of
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
 _NO_HEADERS: Mapping[str, str] = {}
