@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.flow.functions import MOUNTING, functions_of
-from fanout.flow.steps import STEPS, Mount
+from fanout.flow.steps import MOUNTING, STEPS, Mount, functions_of
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
 

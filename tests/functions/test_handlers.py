@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
-from fanout.flow.functions import MOUNTING
+from fanout.flow.steps import MOUNTING
 from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import FUNCTIONS, Invoke
 

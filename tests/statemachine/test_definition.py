@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cfnlint.api import lint
 
-from fanout.flow.functions import MOUNTING, functions_of
+from fanout.flow.steps import MOUNTING, functions_of
 from fanout.request.parse import parse_request
 
 from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, source_text, states, substitutions, tasks

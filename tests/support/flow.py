@@ -10,8 +10,7 @@ from typing import Any
 
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.flow.calls import Stack
-from fanout.flow.functions import functions_of
-from fanout.flow.steps import STEPS, run_step
+from fanout.flow.steps import STEPS, functions_of, run_step
 from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.ledger import Ledger

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanout.flow.functions import MOUNTING
+from fanout.flow.steps import MOUNTING
 from tests.template.templates import (
     BESIDE,
     MOUNTED,

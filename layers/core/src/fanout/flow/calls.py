@@ -6,7 +6,7 @@ A call gets the use case, the event, the task's context and the stack. Use cases
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -170,24 +170,6 @@ def summarise(use_case: UseCase, event: Json, context: Context, _stack: Stack) -
 def asked_for(event: Json) -> str:
     run_id: str = field(event, "run_id")
     return run_id
-
-
-def plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
-    from fanout.flow.functions import functions_of
-
-    request, execution, offered = (field(event, name) for name in ("request", "execution", "functions"))
-
-    def chosen(parsed: Any) -> Json:
-        return functions_of(parsed, stack.mounts, offered)
-
-    return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
-
-
-def plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
-    from fanout.flow.functions import only_mount
-
-    mount = only_mount(stack.mounts)
-    return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
 
 
 def in_probe(use_case: UseCase, _event: Json, context: Context, stack: Stack) -> Json:

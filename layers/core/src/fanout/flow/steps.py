@@ -7,7 +7,7 @@ functions. A move runs DeleteShard and RemoveDirectories on the source's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
 
@@ -16,7 +16,10 @@ from msgspec.structs import replace
 
 from fanout.flow import calls, events
 from fanout.flow.calls import Stack, UseCase
+from fanout.flow.events import field
 from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
+from fanout.request.request import Request
 from fanout.work.context import Context
 
 HandsBack = Callable[[Json, Context], Json]
@@ -85,11 +88,23 @@ def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = c
     return Step(use_case, function, mount, calls.of_shard, hands_back, calls.with_shard)
 
 
+def _plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    request, execution, offered = (field(event, name) for name in ("request", "execution", "functions"))
+
+    def chosen(parsed: Request) -> Json:
+        return functions_of(parsed, stack.mounts, offered)
+
+    return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
+
+
+def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    mount = only_mount(stack.mounts)
+    return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
+
+
 S, D = Mount.SOURCE, Mount.DESTINATION
 STEPS = {
-    "PlanTransfer": Step(
-        "planning.plan_transfer:plan_transfer", "PlanTransfer", call=calls.plan, run_id=calls.asked_for
-    ),
+    "PlanTransfer": Step("planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
     "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
     "ListSegment": Step(
@@ -155,7 +170,7 @@ STEPS = {
         answers=calls.refused_messages,
         run_id=calls.batch_run_id,
     ),
-    "PlanProbe": Step("probe.plan_probe:plan_probe", "PlanProbe", call=calls.plan_probe, run_id=calls.asked_for),
+    "PlanProbe": Step("probe.plan_probe:plan_probe", "PlanProbe", call=_plan_probe, run_id=calls.asked_for),
     "OpenProbe": Step("probe.open_probe:open_probe", "OpenProbe", call=calls.in_probe),
     "RunExperiment": Step("probe.run_experiment:run_experiment", "RunExperiment", call=calls.experiment),
     "CloseProbe": Step("probe.open_probe:close_probe", "CloseProbe", call=calls.in_probe),
@@ -165,3 +180,32 @@ STEPS = {
 }
 # A round of one segment is listed as any segment is.
 STEPS["ListOneSegment"] = replace(STEPS["ListSegment"], acts_as="ListSegment")
+# Each state whose function a plan chooses, and that function.
+MOUNTING = {state: step.function for state, step in STEPS.items() if step.mount and not step.acts_as}
+
+
+def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The function of each state that mounts; ``offered`` holds for each mount its functions by their names.
+
+    Raises ``InvalidRequest`` for a mount that the stack has no functions for.
+    """
+    names = [end.mount for end in (request.source, request.destination) if not end.is_keyed]
+    names = names or list(mounts[:1])
+    source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
+    at_source = {"DeleteShard", "RemoveDirectories"} if request.course.deletes_proven else set()
+    at_source |= {state for state in MOUNTING if STEPS[state].mount is Mount.SOURCE}
+    return {state: (source if state in at_source else destination)[name] for state, name in MOUNTING.items()}
+
+
+def only_mount(mounts: Collection[str]) -> str:
+    """The mount of a probe, whose functions see one. Raises ``InvalidRequest`` where there is none."""
+    for mount in mounts:
+        return mount
+    raise InvalidRequest("FANOUT_MOUNTS", "names no mount", "deploy the function with templates/probe.yaml")
+
+
+def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:
+    index = mounts.index(name)
+    if index >= len(offered):
+        raise InvalidRequest("mount", f"the stack has no functions on {name!r}", "deploy it with this mount")
+    return index

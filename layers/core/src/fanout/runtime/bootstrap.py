@@ -277,7 +277,7 @@ def _client_id() -> str:
 @contextmanager
 def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
     """The directory of a probe on the mount that this function sees."""
-    from fanout.flow.functions import only_mount
+    from fanout.flow.steps import only_mount
 
     mounts = settings().mounts
     directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
