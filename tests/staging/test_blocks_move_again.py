@@ -130,7 +130,7 @@ def test_a_copy_that_is_written_while_its_blocks_are_compared_keeps_the_source(s
         verify_shard(shard, again.destination())
         if number == 0:
             rewritten(stopped.root / "big", 0)  # a block that is compared already
-    again.delete_moved()
+    again.delete_all()
     again.world = outer
     assert (stopped.source_root / "big").read_bytes() == CONTENT
 

@@ -24,6 +24,7 @@ from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.plan import Plan
+from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
@@ -104,12 +105,13 @@ class World:
         def source(plan: Plan) -> Tree:
             if isinstance(self.source, MemoryTree):
                 self.source.is_mount = not plan.request.source.is_keyed
-            return with_given_attributes(self.source, plan.request.attributes, allowed_for(plan.request, self.allows))
+            tree = keep_out("source", self.source, plan, self.ledger)
+            return with_given_attributes(tree, plan.request.attributes, allowed_for(plan.request, self.allows))
 
         def destination(plan: Plan) -> Tree:
             if isinstance(self.destination, MemoryTree):
                 self.destination.is_mount = not plan.request.destination.is_keyed
-            return self.destination
+            return keep_out("destination", self.destination, plan, self.ledger)
 
         def entry_copier(_plan: Plan) -> EntryCopier | None:
             return self.copier

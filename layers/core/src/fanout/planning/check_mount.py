@@ -75,17 +75,17 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
 
 
 def _note_roots(plan: Plan, context: Context, may_show_a_bucket: bool) -> None:
-    """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here.
+    """Note which directory the source's root is, if the run deletes; of ends on mounts, each root that is seen here.
 
-    Raises ``InvalidRequest`` where a run that leaves no mark finds one directory under the names of both mounts.
+    Raises ``InvalidRequest`` where a run that leaves no mark finds one directory under the names of both ends.
     """
     request, ledger = plan.request, context.ledger
-    if request.between_mounts and not request.course.goes_back:
+    if request.on_mounts and not request.course.goes_back:
         for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
             if tree.file_system is not None:
                 apart = are_apart(plan, ledger)
                 note_root(field, tree, ledger, apart=apart, may_show_a_bucket=may_show_a_bucket)
-        if not request.course.writes:
+        if not request.between_mounts or not request.course.writes:
             refuse_one_root(plan, ledger)
     elif request.course.deletes:
         note_root("source", context.source(plan), ledger)

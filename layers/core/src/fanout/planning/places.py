@@ -8,7 +8,7 @@ Ends are told apart by looking, and not by what they are called.
 | in buckets of two names         | also, and an upload of one name is listed under the other | PlanTransfer    |
 | on two mounts                   | the run's mark is seen at the source's root, or above     | CheckOtherMount |
 | on two mounts                   | the listing of the source meets the run's mark            | ListSegment     |
-| on two mounts                   | a directory of one is the root of the other, by its inode | who enters it   |
+| on one mount, or on two         | a directory of one is the root of the other, by its inode | who enters it   |
 | in the work bucket by its name  | always                                                    | PlanTransfer    |
 | in the work bucket, other name  | the run's own plan is listed there                        | CheckMount      |
 

@@ -77,6 +77,11 @@ class Request(Options, frozen=True, kw_only=True):
         return (self.destination, self.source) if self.course.deletes_proven else (self.destination,)
 
     @property
+    def on_mounts(self) -> bool:
+        """Whether both ends lie on mounts, be it one or two."""
+        return keeps_hard_links(self)
+
+    @property
     def between_mounts(self) -> bool:
         """Whether the ends lie on two mounts, of which no function sees both."""
         return self.source.mount != self.destination.mount and keeps_hard_links(self)

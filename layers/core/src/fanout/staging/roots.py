@@ -1,7 +1,8 @@
-"""Which directory the root of each of two mounts is, so that a function that sees the other mount stays out of it.
+"""Which directory the root of each end on a mount is, so that no function enters it from the other end.
 
 Two mounts may show one file system, and a mount hides what lies above it. A mark at the destination's root cannot be
-seen from a source that lies deeper and is mounted there. So each end tells the inode of its root, and the other end
+seen from a source that lies deeper and is mounted there. On one mount a directory of an end may be the other end's
+root too, where the server mounts it there once more. So each end tells the inode of its root, and the other end
 enters no such directory below its own root: not to list, to write, to keep a backup or to delete.
 
 | the file systems of the mounts      | a directory with that inode number is |
@@ -92,7 +93,7 @@ def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
     It raises ``InvalidRequest`` there. Nothing is kept out before the other end's function has noted its root.
     """
     files = tree.file_system
-    if files is None or not plan.request.between_mounts:
+    if files is None or not plan.request.on_mounts:
         return tree
     other = "source" if field == "destination" else "destination"
     root = ledger.whole_run().find(_KEYS[other], Root)
