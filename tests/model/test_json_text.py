@@ -12,8 +12,6 @@ import pytest
 
 import fanout
 import fanout_cli
-from fanout.batch.event_batches import parse_events
-from fanout.batch.start_batch import start_batch
 from fanout.certificate.canonical import read_canonical
 from fanout.ledger.json_lines import rows_of
 from fanout.ledger.ledger import Ledger
@@ -24,6 +22,8 @@ from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.model.segment import ManifestPart, Rows
+from fanout.planning.event_batches import parse_events
+from fanout.planning.start_batch import start_batch
 from fanout.request.manifest import ManifestLocation
 from fanout.request.parse import parse_request
 from fanout.turns.write_turn import WriteTurns
