@@ -7,7 +7,7 @@ import stat
 
 from fanout.adapters.posix.errors import NOT_PERMITTED, no_room_for_name
 from fanout.adapters.posix.paths.directories import Held
-from fanout.adapters.posix.staging import open_staged
+from fanout.adapters.posix.staged_file import open_staged
 from fanout.model.entry import Attributes
 
 _SET_ID = stat.S_ISUID | stat.S_ISGID

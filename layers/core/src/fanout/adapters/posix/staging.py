@@ -7,7 +7,6 @@ tutorial: 127 files/s in one directory, 1,136 over 32).
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
 import threading
@@ -169,20 +168,3 @@ class Staging:
         self._directories.forget(f"{place}{name}/")
         with self._directories.hold(place) as above:
             remove_directory(above, name, keep=keep)
-
-
-def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:
-    """A new file, open for writing, that no other attempt can have made.
-
-    Without O_EXCL, which costs NFS one more operation: the directory and the name belong to this attempt, and a file
-    that was there already has bytes or another name.
-    """
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=directory)
-    try:
-        found = os.fstat(descriptor)
-        if found.st_nlink != 1 or found.st_size:
-            raise FileExistsError(errno.EEXIST, "a staged file was there already")
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor, found

@@ -9,7 +9,8 @@ from fanout.adapters.posix.attributes import apply_attributes, creation_mode, gr
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.staging import Staging, open_staged
+from fanout.adapters.posix.staged_file import open_staged
+from fanout.adapters.posix.staging import Staging
 from fanout.model.entry import Attributes
 
 DEFAULT_FILE_MODE = 0o644

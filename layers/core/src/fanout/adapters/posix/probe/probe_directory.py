@@ -18,7 +18,7 @@ from pathlib import Path
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
 from fanout.adapters.posix.probe.probe_file import PosixProbeFile
-from fanout.adapters.posix.staging import open_staged
+from fanout.adapters.posix.staged_file import open_staged
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
 
