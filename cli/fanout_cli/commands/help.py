@@ -76,5 +76,4 @@ class CommandApp(typer.Typer):
         super().__init__(cls=QuickGroup, rich_markup_mode=None, add_completion=False, **how)
 
     def command(self, name: str | None = None, **how: Any) -> Any:
-        """See ``typer.Typer``."""
         return super().command(name, **{"cls": QuickCommand, **how})

@@ -113,7 +113,6 @@ class TransferCommand(QuickCommand):
     """The command of a mode, which knows the options of the others."""
 
     def no_such_option(self, name: str, like: Sequence[str]) -> str:
-        """See ``QuickCommand``."""
         return why_no_option(Mode(str(self.name)), name) or super().no_such_option(name, like)
 
 

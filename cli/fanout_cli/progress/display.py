@@ -56,7 +56,6 @@ class LiveDisplay:
         self._live, self._now = live, now
 
     def show(self, progress: Progress) -> None:
-        """See ``Display``."""
         self._live.update(_Lines(progress, self._now()), refresh=True)
 
 
@@ -69,7 +68,6 @@ class LineDisplay:
         self._waits_for = ""
 
     def show(self, progress: Progress) -> None:
-        """See ``Display``."""
         waits_for = progress.waiting.holder if progress.waiting else ""
         is_new, self._waits_for = bool(waits_for) and waits_for != self._waits_for, waits_for
         if is_new or self._clock() - self._told_at >= LINE_SECONDS:
@@ -85,7 +83,6 @@ class JsonDisplay:
         self._told_at = float("-inf")
 
     def show(self, progress: Progress) -> None:
-        """See ``Display``."""
         if self._clock() - self._told_at >= JSON_SECONDS:
             self._told_at = self._clock()
             at = datetime.fromtimestamp(int(self._now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -97,7 +94,7 @@ class NoDisplay:
     """Shows nothing."""
 
     def show(self, progress: Progress) -> None:
-        """See ``Display``."""
+        pass
 
 
 @contextmanager

@@ -26,7 +26,6 @@ class BucketStore:
         raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:
-        """See ``ports.tree.WorkStore``."""
         try:
             body: bytes = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
         except self._s3.exceptions.NoSuchKey as error:
@@ -34,7 +33,6 @@ class BucketStore:
         return body
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``ports.tree.WorkStore``."""
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
             yield from (listed["Key"] for listed in page.get("Contents", []))
 
@@ -59,14 +57,12 @@ class DirectoryStore:
         raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:
-        """See ``ports.store.WorkStore``."""
         try:
             return (self._directory / key.removeprefix(self._prefix)).read_bytes()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise NotFound(key) from error
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``ports.store.WorkStore``."""
         if not prefix.startswith(self._prefix):
             return iter(())
         wanted = prefix.removeprefix(self._prefix)

@@ -48,11 +48,9 @@ class GivenTree:
         return getattr(self._tree, name)
 
     def open(self, entry: Entry) -> Source:
-        """See ``ports.tree.Tree``."""
         return cast("Source", GivenSource(self._tree.open(entry), entry, self._given))
 
     def find_stored(self, path: str) -> Found | None:
-        """See ``ports.tree.Tree``."""
         found = self._tree.find_stored(path)
         if found is None or found.attributes is None:
             return found
@@ -60,7 +58,7 @@ class GivenTree:
 
 
 class GivenSource:
-    """See ``ports.tree.Source``."""
+    """A ``Source`` that tells the attributes that the request gives."""
 
     def __init__(self, source: Source, entry: Entry, given: Rule) -> None:
         self._source, self._entry, self._given = source, entry, given

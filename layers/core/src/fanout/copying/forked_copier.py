@@ -22,11 +22,9 @@ class CopiesEntries(Protocol):
     unfinished: list[Work]
     left_out: int
 
-    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
-        """See ``Copier.copy_all``."""
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]: ...
 
-    def take_made(self) -> Sequence[Made]:
-        """See ``Copier.take_made``."""
+    def take_made(self) -> Sequence[Made]: ...
 
 
 class ForkedCopier:

@@ -67,11 +67,11 @@ class ConfinedRows:
             return self._ends
 
     def entry(self, row: list[Any]) -> Entry:
-        """See ``rows.entry_from_row``."""
+        """The entry of a row; see ``entry_from_row``."""
         return (self._ends or self._known()).check(entry_from_row(row))
 
     def link(self, row: list[Any]) -> tuple[Entry, str]:
-        """See ``rows.link_from_row``."""
+        """The link of a row; see ``link_from_row``."""
         ends, (entry, first) = self._ends or self._known(), link_from_row(row)
         if ends.destination:
             check_file_path(first)

@@ -61,7 +61,7 @@ class S3Location(Struct, frozen=True, tag_field="scheme", tag="s3"):
 
 
 class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
-    """A directory below a mount; ``path`` is relative, empty for the mount's own root.
+    """A directory below a mount; ``path`` is relative, empty for the mount's own root. See ``S3Location``.
 
     Raises ``ValueError`` for a path that does not stay below the mount.
     """
@@ -77,7 +77,6 @@ class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
 
     @property
     def is_keyed(self) -> bool:
-        """See ``S3Location``."""
         return False
 
     @property
@@ -87,12 +86,10 @@ class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
 
     @property
     def place(self) -> str:
-        """See ``S3Location``."""
         return f"{self.path}/" if self.path else ""
 
     @property
     def store(self) -> str:
-        """See ``S3Location``."""
         return f"mounts/{self.mount}"
 
 

@@ -72,29 +72,25 @@ class NoLimits(TaskLimiter):
     """A limiter that holds nothing back."""
 
     def ask(self, size: int, ticket: object) -> float:
-        """See ``Limiter``."""
         return 0.0
 
     def leave(self, ticket: object, *, cut_off: bool) -> None:
-        """See ``Limiter``."""
+        pass
 
     def ask_to_begin(self, files: int, size: int) -> float:
-        """See ``Limiter``."""
         return 0.0
 
     def sleep(self, seconds: float) -> None:
-        """See ``Limiter``."""
+        pass
 
     def holds(self) -> bool:
-        """See ``TaskLimiter``."""
         return False
 
     def cut_off(self, size: int) -> bool:
-        """See ``TaskLimiter``."""
         return False
 
     def end(self) -> None:
-        """See ``TaskLimiter``."""
+        pass
 
 
 NO_LIMITS = NoLimits()

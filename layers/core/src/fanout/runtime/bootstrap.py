@@ -51,14 +51,12 @@ if TYPE_CHECKING:
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The machine's ``Clock``."""
 
     def now(self) -> float:
-        """See ``ports.tree.Clock``."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """See ``ports.tree.Clock``."""
         time.sleep(seconds)
 
 

@@ -16,11 +16,9 @@ class LateMeter:
         self._make = make
 
     def describe(self, file_system_id: str) -> Described:
-        """See ``ports.tree.Meter``."""
         return self._make().describe(file_system_id)
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        """See ``ports.tree.Meter``."""
         return self._make().readings(file_system_id, now)
 
 
@@ -31,7 +29,6 @@ class LateExecutions:
         self._make = make
 
     def running(self, execution: str) -> bool:
-        """See ``ports.tree.Executions``."""
         return self._make().running(execution)
 
 
@@ -42,15 +39,12 @@ class LateSigner:
         self._make = make
 
     def public_key(self) -> PublicKey:
-        """See ``ports.aws.Signer``."""
         return self._make().public_key()
 
     def sign(self, digest: bytes) -> bytes:
-        """See ``ports.aws.Signer``."""
         return self._make().sign(digest)
 
     def is_signed(self, digest: bytes, signature: bytes) -> bool:
-        """See ``ports.aws.Signer``."""
         return self._make().is_signed(digest, signature)
 
 
@@ -61,5 +55,4 @@ class LateAccount:
         self._make = make
 
     def unreserved_concurrency(self) -> int:
-        """See ``ports.pacing.Account``."""
         return self._make().unreserved_concurrency()

@@ -40,15 +40,12 @@ class PackWriter(UnseenTree):
         self._began_at = self._now()
 
     def create(self, entry: Entry, attributes: Attributes) -> PackTarget:
-        """See ``ports.tree.Tree``."""
         return PackTarget(self, entry, attributes)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
         self.add(Packed(entry.path, NO_BYTES, attributes), b"")
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
         self.add(Packed(entry.path, crc64nvme(target, NO_BYTES), attributes), target)
 
     def write_block(self, offset: int, data: bytes) -> Chunk:

@@ -37,7 +37,6 @@ class PackedTree(UnseenTree):
         self._objects = StagedObjects(staged)
 
     def open(self, entry: Entry) -> PackedSource:
-        """See ``ports.tree.Tree``."""
         packed = self._packed.get(entry.path)
         if packed is None:
             raise LedgerBroken(f"{entry.path} is not staged")
@@ -53,7 +52,6 @@ class PackedSource:
 
     @property
     def attributes(self) -> Attributes:
-        """See ``ports.tree.Source``."""
         return self._packed.attributes
 
     def read(self, offset: int, length: int) -> bytes:
@@ -81,7 +79,6 @@ class PackedSource:
         return part
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         following = bisect_right(self._ends, offset)
         if following == len(self._ends):
             return max(0, self._entry.size - offset)

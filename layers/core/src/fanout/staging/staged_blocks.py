@@ -34,7 +34,6 @@ class StagedBlockTarget:
         """See ``ports.tree.BlockTarget``; an object stays when it is there."""
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
-        """See ``ports.tree.BlockTarget``."""
         if not data.strip(b"\0"):
             return ""
         self._staged.write_bytes(_key(self._shard_id, offset), data)
@@ -55,7 +54,6 @@ class ConfirmedTree(UnseenTree):
         self._source = source
 
     def open(self, entry: Entry) -> Source:
-        """See ``ports.tree.Tree``."""
         return _Confirmed(self._source.open(entry))
 
 
@@ -67,13 +65,11 @@ class _Confirmed:
         self.close = source.close
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
         data = self._source.read(offset, length)
         self._source.confirm(None)
         return data
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         zeros = self._source.zeros_at(offset)
         if zeros:
             self._source.confirm(None)
@@ -90,7 +86,6 @@ class StagedBlocksTree(UnseenTree):
         self.block_bytes_of_file = big.block_bytes
 
     def open(self, entry: Entry) -> Source:
-        """See ``ports.tree.Tree``."""
         return _StagedBlocks(self)
 
     def is_staged(self, offset: int) -> bool:
@@ -109,7 +104,7 @@ class StagedBlocksTree(UnseenTree):
 
 
 class _StagedBlocks:
-    """See ``ports.tree.Source``."""
+    """The ``Source`` of a part of a big file whose blocks are staged."""
 
     attributes = Attributes()
 
@@ -121,7 +116,6 @@ class _StagedBlocks:
         return self._tree.read_block(offset, length)
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         return 0 if self._tree.is_staged(offset) else self._tree.block_bytes_of_file
 
     def confirm(self, crc64nvme: int | None) -> None:

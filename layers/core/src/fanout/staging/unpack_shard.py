@@ -74,7 +74,7 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
 
 
 class _Unbroken:
-    """Copies what is staged, and leaves entries whose staged bytes are broken without an outcome if it may."""
+    """A ``CopiesEntries`` of what is staged. It may leave entries whose staged bytes are broken without an outcome."""
 
     def __init__(self, copier: Copier, *, may_leave: bool) -> None:
         self._copier, self._may_leave = copier, may_leave
@@ -83,7 +83,6 @@ class _Unbroken:
         self.left_out = 0
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
-        """See ``CopiesEntries``."""
         for index, outcome in self._copier.copy_all(entries, threads):
             if self._may_leave and outcome.reason is Reason.STAGED_BROKEN:
                 self.left_out += 1

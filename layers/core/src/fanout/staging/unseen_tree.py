@@ -48,11 +48,9 @@ class UnseenTree:
         return []
 
     def find(self, path: str) -> Entry | None:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def find_stored(self, path: str) -> Found | None:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def open(self, entry: Entry) -> Source:
@@ -60,7 +58,6 @@ class UnseenTree:
         return UnseenSource(self._ledger, entry)
 
     def create(self, entry: Entry, attributes: Attributes) -> Target:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
@@ -69,24 +66,19 @@ class UnseenTree:
         return f"{self._nonce}-{next(self._tokens)}-apart"
 
     def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     @property
     def delete_batch(self) -> int:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def small_files_from(self, source: Tree) -> None:
@@ -102,14 +94,12 @@ class UnseenTree:
         """See ``ports.tree.Tree``: the function that sees it is asked."""
 
     def block_bytes(self, entry: Entry) -> int:
-        """See ``ports.tree.Tree``."""
         return tuning.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
         """See ``ports.tree.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
 
     def clock_ns(self) -> tuple[int, int]:
-        """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def close(self) -> None:
@@ -128,13 +118,11 @@ class UnseenSource:
         return self._ledger.read(keys.attributes_key(self._entry.placed.path), Attributes)
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
         raise InvalidRequest(
             "run.functions", "this function does not see the source", "start it from the state machine"
         )
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:

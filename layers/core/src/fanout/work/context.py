@@ -47,15 +47,12 @@ class NoObjects:
     """An ``ObjectReader`` of a place that holds nothing."""
 
     def find(self, bucket: str, key: str) -> ObjectFound:
-        """See ``ports.tree.ObjectReader``."""
         raise NotFound(f"s3://{bucket}/{key}")
 
     def lists(self, bucket: str, key: str) -> bool:
-        """See ``ports.tree.ObjectReader``."""
         return False
 
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
-        """See ``ports.tree.ObjectReader``."""
         raise NotFound(f"s3://{bucket}/{key}")
 
 
@@ -63,11 +60,9 @@ class NoMeter:
     """A ``Meter`` where there is nothing to ask."""
 
     def describe(self, file_system_id: str) -> Described:
-        """See ``ports.tree.Meter``."""
         raise Unreachable(f"nothing here can ask about {file_system_id}")
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        """See ``ports.tree.Meter``."""
         raise Unreachable(f"nothing here can ask about {file_system_id}")
 
 

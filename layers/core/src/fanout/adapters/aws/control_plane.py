@@ -40,7 +40,7 @@ def client(service: str, region: str, url: str = "", attempts: int = 4) -> Any:
 
 @contextmanager
 def our_errors(action: str, about: str, lost: type[FanoutError] = Transient) -> Iterator[None]:
-    """Turn boto3's errors of the IAM action (``states:StartExecution``) on something into those of ``domain.errors``.
+    """Turn boto3's errors of the IAM action (``states:StartExecution``) on something into those of ``model.errors``.
 
     ``lost`` is raised where no answer came at all.
     """

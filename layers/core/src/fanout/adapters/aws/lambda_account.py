@@ -16,7 +16,6 @@ class LambdaAccount:
         self._lambda = client("lambda", region, url, _ATTEMPTS)
 
     def unreserved_concurrency(self) -> int:
-        """See ``ports.pacing.Account``."""
         with our_errors("lambda:GetAccountSettings", "the account", lost=Unreachable):
             found = self._lambda.get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
             return int(found)

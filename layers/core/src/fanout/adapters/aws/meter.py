@@ -19,20 +19,18 @@ _ATTEMPTS = 1
 
 
 class AwsMeter:
-    """See ``ports.tree.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData."""
+    """See ``ports.aws.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData."""
 
     def __init__(self, region: str, efs_url: str = "", metrics_url: str = "") -> None:
         self._efs = client("efs", region, efs_url, _ATTEMPTS)
         self._metrics = client("cloudwatch", region, metrics_url, _ATTEMPTS)
 
     def describe(self, file_system_id: str) -> Described:
-        """See ``ports.tree.Meter``."""
         with our_errors("elasticfilesystem:DescribeFileSystems", file_system_id, lost=Unreachable):
             (found,) = self._efs.describe_file_systems(FileSystemId=file_system_id)["FileSystems"]
             return _described(found)
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        """See ``ports.tree.Meter``."""
         names = {_id(name): name for name in _STATISTICS}
         with our_errors("cloudwatch:GetMetricData", file_system_id, lost=Unreachable):
             answer = self._metrics.get_metric_data(

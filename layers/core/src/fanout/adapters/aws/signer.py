@@ -19,7 +19,6 @@ class KmsSigner:
         self._arn = key_arn
 
     def public_key(self) -> PublicKey:
-        """See ``ports.aws.Signer``."""
         with our_errors("kms:GetPublicKey", self._arn):
             found = self._kms.get_public_key(KeyId=self._arn)
             arn, usage, public = (found[name] for name in ("KeyId", "KeyUsage", "PublicKey"))
@@ -30,7 +29,6 @@ class KmsSigner:
         return PublicKey(self._arn, spec, ALGORITHM, pem_of(public))
 
     def sign(self, digest: bytes) -> bytes:
-        """See ``ports.aws.Signer``."""
         with our_errors("kms:Sign", self._arn):
             found = self._kms.sign(KeyId=self._arn, Message=digest, MessageType="DIGEST", SigningAlgorithm=ALGORITHM)
             arn, algorithm, signature = (found[name] for name in ("KeyId", "SigningAlgorithm", "Signature"))
@@ -40,7 +38,6 @@ class KmsSigner:
         return bytes(signature)
 
     def is_signed(self, digest: bytes, signature: bytes) -> bool:
-        """See ``ports.aws.Signer``."""
         asked = {"Message": digest, "MessageType": "DIGEST", "Signature": signature, "SigningAlgorithm": ALGORITHM}
         try:
             with our_errors("kms:Verify", self._arn):

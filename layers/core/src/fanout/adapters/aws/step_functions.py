@@ -15,13 +15,12 @@ _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 
 
 class StepFunctionsExecutions:
-    """See ``ports.tree.Executions`` and ``Starts``; needs states:DescribeExecution, and states:StartExecution."""
+    """See ``ports.aws.Executions`` and ``Starts``; needs states:DescribeExecution, and states:StartExecution."""
 
     def __init__(self, region: str, url: str = "", attempts: int = 4) -> None:
         self._steps = client("stepfunctions", region, url, attempts)
 
     def running(self, execution: str) -> bool:
-        """See ``ports.tree.Executions``."""
         try:
             with our_errors("states:DescribeExecution", execution):
                 found = self._steps.describe_execution(executionArn=execution, includedData="METADATA_ONLY")
@@ -30,7 +29,6 @@ class StepFunctionsExecutions:
             return False
 
     def start(self, machine: str, run_id: str, request: Json) -> bool:
-        """See ``ports.tree.Starts``."""
         with our_errors("states:StartExecution", f"{run_id} of {machine}"):
             try:
                 self._steps.start_execution(stateMachineArn=machine, name=run_id, input=json.dumps(request))
@@ -67,6 +65,5 @@ class StepFunctionsMaps:
             yield from page["mapRuns"]
 
     def move(self, map_run_arn: str, max_concurrency: int) -> None:
-        """See ``ports.pacing.MapRuns``."""
         with our_errors("states:UpdateMapRun", map_run_arn):
             self._steps.update_map_run(mapRunArn=map_run_arn, maxConcurrency=max_concurrency)

@@ -145,7 +145,7 @@ class Survey:
             above.below.append(looked)
 
     def cuts(self) -> list[str]:
-        """See ``even_cuts``."""
+        """The paths to cut at, evenly by what the looks found."""
         self._count()
         return even_cuts((mark for one in self._looked for mark in one.marks()), self._ways)
 

@@ -34,7 +34,6 @@ class PosixSmallFiles:
         self._staging = staging
 
     def copy(self, entry: Entry) -> int | None:
-        """See ``ports.copying.SmallFiles``."""
         try:
             read = self._read(entry)
         except (OSError, ItemError):

@@ -45,7 +45,7 @@ def is_as_followed(found: os.stat_result, entry: Entry) -> bool:
 
 
 class FileSource:
-    """A regular file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
+    """The ``Source`` of a file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
 
     def __init__(
         self,
@@ -76,7 +76,6 @@ class FileSource:
         return found
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
         wanted = max(0, min(length, self._entry.size - offset))
         blocks: list[bytes] = []
         while wanted:
@@ -125,12 +124,11 @@ class FileSource:
         self._pinned()
 
     def close(self) -> None:
-        """See ``ports.tree.Source``."""
         os.close(self._descriptor)
 
 
 class LinkSource:
-    """A symlink; its bytes are its target.
+    """The ``Source`` of a symlink; its bytes are its target.
 
     The target of an inode never changes, so a descriptor of it pins both: what is renamed over the name meanwhile is
     another inode.
@@ -153,22 +151,20 @@ class LinkSource:
         self.attributes = attributes_of(found)
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
         return self._target[offset : offset + length]
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
         """See ``ports.tree.Source``; the target was read at once."""
 
     def close(self) -> None:
-        """See ``ports.tree.Source``."""
+        pass
 
 
 class DirectorySource:
-    """A directory; it has attributes and no bytes."""
+    """The ``Source`` of a directory; it has attributes and no bytes."""
 
     def __init__(self, directory: int) -> None:
         try:
@@ -177,18 +173,16 @@ class DirectorySource:
             raise source_error("stat", error) from error
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
         return b""
 
     def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
         """See ``ports.tree.Source``; a directory's content may change while it is copied."""
 
     def close(self) -> None:
-        """See ``ports.tree.Source``."""
+        pass
 
 
 def open_source(directory: int, name: str, entry: Entry) -> FileSource | LinkSource | DirectorySource:

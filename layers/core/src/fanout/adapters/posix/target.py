@@ -57,7 +57,6 @@ class FileTarget:
             raise staging.token.error("create", error) from error
 
     def write(self, offset: int, data: bytes) -> None:
-        """See ``ports.tree.Target``."""
         try:
             self._written_until = write_all(self._descriptor, data, offset) or self._written_until
             if self._size > len(data):  # send it now, while the next block is read, and not all at the end

@@ -67,7 +67,7 @@ T = TypeVar("T")
 
 
 class PosixTree:
-    """The entries below ``path`` (relative, empty for the whole mount) of the mount at ``mount``.
+    """The ``Tree`` and ``FileSystem`` below ``path`` (relative, empty for the whole mount) of the mount at ``mount``.
 
     Every name is opened relative to the descriptor of its directory, and no symlink
     is followed, so nothing outside the root is read or written. With ``follow``, for a source
@@ -125,11 +125,9 @@ class PosixTree:
         return path.startswith(self._token.path) and path != self._token.path
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        """See ``ports.tree.Tree``."""
         return one_by_one(self.list_columns(segment, prunes))
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``ports.tree.Tree``."""
         return list_segment(self._directories, self._root, segment, prunes, follow=self._follow, made=self._made)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
@@ -143,13 +141,11 @@ class PosixTree:
         return None if entry is None else Found(entry, None)
 
     def find(self, path: str) -> Entry | None:
-        """See ``ports.tree.Tree``."""
         find = find_followed if self._follow else find_destination if self._made else find_source
         entry = find(self._directories, self._root, path.removesuffix("/"))
         return entry if entry is not None and entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
-        """See ``ports.tree.Tree``."""
         parent, separator, name = (self._root + entry.path).rpartition("/")
         try:
             if self._follow and entry.kind is Kind.FILE:
@@ -173,7 +169,6 @@ class PosixTree:
             return open_beneath(root, below, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
-        """See ``ports.tree.Tree``."""
         attributes = self._allowed.of(attributes, is_directory=False)
         return FileTarget(self._directories, self._staging, self._root + entry.path, entry.size, attributes)
 
@@ -182,7 +177,6 @@ class PosixTree:
         return self._staging.name()
 
     def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
-        """See ``ports.tree.Tree``."""
         place = self._root + entry.path
         return StagedBlocks(self._directories, self._staging, token, place, entry.size, self._allowed)
 
@@ -195,7 +189,6 @@ class PosixTree:
             raise self._token.error("mkdir", error) from error
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
         path = self._root + entry.path
         attributes = self._allowed.of(attributes, is_directory=False)
         parent, separator, _ = path.rpartition("/")
@@ -254,11 +247,9 @@ class PosixTree:
             return os.fstat(staging).st_uid
 
     def take_made(self) -> Sequence[Made]:
-        """See ``ports.file_system.FileSystem``."""
         return () if self._copies is None else self._copies.take()
 
     def versions(self, link: str) -> PosixVersions:
-        """See ``ports.tree.Tree``."""
         return PosixVersions(self._directories, self._staging, self._root, link)
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
@@ -312,11 +303,9 @@ class PosixTree:
 
     @property
     def file_system(self) -> Self:
-        """See ``ports.tree.Tree``."""
         return self
 
     def block_bytes(self, entry: Entry) -> int:
-        """See ``ports.tree.Tree``."""
         return tuning.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
@@ -347,7 +336,6 @@ class PosixTree:
         return (found,) if found else ()
 
     def has_hard_links(self) -> bool:
-        """See ``ports.file_system.FileSystem``."""
         return self._try_staged("trying a hard link", has_hard_links)
 
     def clock_ns(self) -> tuple[int, int]:
@@ -376,8 +364,6 @@ class PosixTree:
             raise source_error("stat", error) from error
 
     def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
-        """See ``ports.file_system.FileSystem``."""
-
         def look(path: str, descriptor: int) -> None:
             if not self._root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
                 raise refusal(path)
@@ -392,14 +378,12 @@ class PosixTree:
         self._directories.close()
 
     def published_above(self) -> str | None:
-        """See ``ports.file_system.FileSystem``."""
         try:
             return published_tree_of(self._directories, self._root)
         except OSError as error:
             raise Transient(f"looking for a published tree above /{self._root}: {error.strerror}") from error
 
     def mark(self) -> None:
-        """See ``ports.file_system.FileSystem``."""
         try:
             leave_mark(self._directories, self._staging.path)
         except (OSError, ItemError) as error:
@@ -407,11 +391,9 @@ class PosixTree:
             raise Transient(f"marking /{self._stages}: {problem}") from error
 
     def marked(self) -> str | None:
-        """See ``ports.file_system.FileSystem``."""
         return find_mark(self._directories, self._root, self._staging.name_of_run)
 
     def staged_above(self, run_ids: Collection[str]) -> str | None:
-        """See ``ports.file_system.FileSystem``."""
         return find_staged(self._directories, self._root, run_ids)
 
     def fence(
@@ -424,7 +406,6 @@ class PosixTree:
         return fence_others(self._staging, self._stages, known, beside, may_fence)
 
     def clear(self) -> None:
-        """See ``ports.tree.Tree``."""
         try:
             self._staging.clear()
         except NotADirectoryError:

@@ -74,7 +74,6 @@ class S3EntryCopier:
         self._pool = ThreadPoolExecutor(tuning.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
 
     def copy(self, entry: Entry, deadline: Deadline) -> str | None:
-        """See ``ports.tree.EntryCopier``."""
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, deadline)
         ends = (*self._target_of(entry), *self._source_of(entry))

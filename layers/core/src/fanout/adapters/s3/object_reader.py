@@ -15,16 +15,14 @@ class S3ObjectReader:
         self._client_of = client_of
 
     def find(self, bucket: str, key: str) -> ObjectFound:
-        """See ``ports.tree.ObjectReader``."""
         response = self._client_of(bucket).head_object(bucket, key)
         return ObjectFound(response.total_bytes, response.headers.get("etag", ""))
 
     def lists(self, bucket: str, key: str) -> bool:
-        """See ``ports.tree.ObjectReader``; a key comes before all that it begins."""
+        """Whether a LIST shows the key, which comes before all that it begins."""
         page = self._client_of(bucket).list_objects_v2(bucket, prefix=key, max_keys=1)
         return page.keys == [key]
 
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
-        """See ``ports.tree.ObjectReader``."""
         byte_range = (offset, offset + length - 1)
         return self._client_of(bucket).get_object(bucket, key, if_match=etag, byte_range=byte_range).body

@@ -27,7 +27,6 @@ class S3WorkStore:
         self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data))
 
     def put_new(self, key: str, data: bytes) -> bool:
-        """See ``ports.store.WorkStore``."""
         try:
             self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data), if_none_match="*")
         except PreconditionFailed:
@@ -51,7 +50,6 @@ class S3WorkStore:
             raise Transient(f"removing {len(failed)} of {len(keys)} objects, {self._bucket}/{key} first: {reason}")
 
     def read_version(self, key: str) -> Versioned:
-        """See ``ports.tree.VersionedStore``."""
         try:
             found = self._client.get_object(self._bucket, key)
         except NotFound:
@@ -59,7 +57,6 @@ class S3WorkStore:
         return Versioned(found.body, found.headers.get("etag", ""))
 
     def write_version(self, key: str, data: bytes, version: str) -> None:
-        """See ``ports.tree.VersionedStore``."""
         try:
             self._client.put_object(
                 self._bucket,

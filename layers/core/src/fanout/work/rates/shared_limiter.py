@@ -61,7 +61,6 @@ class SharedLimiter(Limiter):
         self._held.close()
 
     def ask(self, size: int, ticket: object) -> float:
-        """See ``Limiter``."""
         if not self._held[0]:
             return 0.0
         with self._lock:
@@ -69,7 +68,6 @@ class SharedLimiter(Limiter):
             return self._asked(_READ, number, 0, size)
 
     def leave(self, ticket: object, *, cut_off: bool) -> None:
-        """See ``Limiter``."""
         if not self._tickets:
             return
         with self._lock:
@@ -78,14 +76,12 @@ class SharedLimiter(Limiter):
                 self._asked(_CUT_OFF if cut_off else _LEAVE, number, 0, 0)
 
     def ask_to_begin(self, files: int, size: int) -> float:
-        """See ``Limiter``."""
         if not self._held[0]:
             return 0.0
         with self._lock:
             return self._asked(_BEGIN, 0, files, size)
 
     def sleep(self, seconds: float) -> None:
-        """See ``Limiter``."""
         time.sleep(seconds)
 
     def _asked(self, what: int, ticket: int, files: int, size: int) -> float:

@@ -60,7 +60,6 @@ class Throttle(TaskLimiter):
         self.problem = ""
 
     def ask(self, size: int, ticket: object) -> float:
-        """See ``Limiter``."""
         cost = Cost(bytes=size)
         if self._idle() or not any(amount(name, cost, self._rate) for name in [*self._buckets]):
             return 0.0
@@ -69,25 +68,21 @@ class Throttle(TaskLimiter):
             return self._take(cost, ticket)
 
     def leave(self, ticket: object, *, cut_off: bool) -> None:
-        """See ``Limiter``."""
         self._cut_off = self._cut_off or cut_off
         if self._readers:  # else the ticket never had to wait
             with self._lock:
                 self._readers.pop(ticket, None)
 
     def ask_to_begin(self, files: int, size: int) -> float:
-        """See ``Limiter``."""
         if self._idle():
             return 0.0
         with self._lock:
             return self._take(Cost(bytes=size, files=files), None)
 
     def sleep(self, seconds: float) -> None:
-        """See ``Limiter``."""
         self._sleep(seconds)
 
     def holds(self) -> bool:
-        """See ``TaskLimiter``."""
         return not self._idle()
 
     def cut_off(self, size: int) -> bool:

@@ -147,7 +147,7 @@ def _what_it_holds(room: Room, path: str) -> str:
 
 
 def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_source: bool = False) -> None:
-    """See ``ports.tree.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
+    """See ``FileSystem.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
     path = room.root + entry.path
     room.ask_by_name(path)
     parent, separator, name = path[:-1].rpartition("/")

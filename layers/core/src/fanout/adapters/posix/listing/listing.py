@@ -76,7 +76,6 @@ class _Listing:
         self._prunes: Prunes = no_pruning
 
     def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
-        """See ``list_segment``."""
         try:
             yield from self._walk(segment, prunes)
         finally:

@@ -40,17 +40,14 @@ class PosixProbeDirectory:
 
     @property
     def client(self) -> str:
-        """See ``ports.probe.ProbeDirectory``."""
         return self._client
 
     def free_bytes(self) -> int:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("statvfs"), self._directories.hold(self._parent) as above:
             found = os.statvfs(above)
             return found.f_bavail * found.f_frsize
 
     def prepare(self) -> Sequence[str]:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(self._root, create=True) as own:
             flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             marker = os.open(MARKER, flags, 0o600, dir_fd=own)
@@ -66,7 +63,6 @@ class PosixProbeDirectory:
             return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS)]
 
     def claim(self, name: str) -> bool:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(self._root) as own:
             try:
                 os.mkdir(name, 0o700, dir_fd=own)
@@ -75,12 +71,10 @@ class PosixProbeDirectory:
             return True
 
     def make(self, path: str) -> None:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(f"{self._root}{path}/", create=True):
             return
 
     def files(self, path: str) -> Sequence[str]:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("readdir"):
             return sorted(self._files(path))
 
@@ -106,7 +100,6 @@ class PosixProbeDirectory:
                 return PosixProbeFile(open_staged(above, path.rpartition("/")[2], 0o600)[0])
 
     def open(self, path: str) -> PosixProbeFile:
-        """See ``ports.probe.ProbeDirectory``."""
         with _errors("open"):
             return PosixProbeFile(self._open(path, os.O_RDONLY))
 
@@ -119,13 +112,11 @@ class PosixProbeDirectory:
         return self._directories.hold(f"{self._root}{directory}/" if directory else self._root)
 
     def remove(self) -> None:
-        """See ``ports.probe.ProbeDirectory``."""
         self._directories.forget(self._root)
         with _errors("remove"), self._directories.hold(self._parent) as above, suppress(FileNotFoundError):
             _remove(above, self._name)
 
     def close(self) -> None:
-        """See ``ports.probe.ProbeDirectory``."""
         self._directories.close()
 
 

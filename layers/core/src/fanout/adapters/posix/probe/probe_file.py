@@ -9,13 +9,12 @@ from fanout.adapters.posix.errors import destination_error
 
 
 class PosixProbeFile:
-    """See ``ports.probe.ProbeFile``."""
+    """A ``ProbeFile`` on a mount."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        """See ``ports.probe.ProbeFile``."""
         try:
             if os.pwrite(self._descriptor, data, offset) != len(data):
                 raise OSError(errno.ENOSPC, "a block was written in part")
@@ -23,28 +22,24 @@ class PosixProbeFile:
             raise destination_error("write", error) from error
 
     def read(self, offset: int, length: int) -> int:
-        """See ``ports.probe.ProbeFile``."""
         try:
             return len(os.pread(self._descriptor, length, offset))
         except OSError as error:
             raise destination_error("read", error) from error
 
     def sync(self) -> None:
-        """See ``ports.probe.ProbeFile``."""
         try:
             os.fsync(self._descriptor)
         except OSError as error:
             raise destination_error("fsync", error) from error
 
     def forget(self) -> None:
-        """See ``ports.probe.ProbeFile``."""
         try:
             os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         except OSError as error:
             raise destination_error("fadvise", error) from error
 
     def close(self) -> None:
-        """See ``ports.probe.ProbeFile``."""
         try:
             os.close(self._descriptor)
         except OSError as error:

@@ -43,7 +43,7 @@ _NOTE_BYTES = 64 * 1024
 
 
 class PosixVersions:
-    """The versions beside one of them."""
+    """The ``Versions`` beside one of them."""
 
     def __init__(self, directories: Directories, staging: Staging, place: str, link: str) -> None:
         """``place`` is that of a version, ``ROOT/versions/ID/``."""
@@ -52,19 +52,16 @@ class PosixVersions:
         self._root = self._above.removesuffix(f"{VERSIONS}/")
 
     def claim(self, owner: bytes) -> bytes:
-        """See ``ports.versions.Versions``."""
         with self._translated("writing"), self._directories.hold(self._above) as above:
             with suppress(FileExistsError):
                 self._put(owner, lambda staged, name: _link(staged, name, above, PUBLISHER))
             return _read(above, PUBLISHER)
 
     def begin(self) -> None:
-        """See ``ports.versions.Versions``."""
         with self._translated("writing"), self._directories.hold(self._above) as above:
             self._put(b"", lambda staged, name: _rename(staged, name, above, f"{_BEGUN}{self._version}"))
 
     def published(self) -> str:
-        """See ``ports.versions.Versions``."""
         where = f"/{self._root}{self._link}"
         with self._translated(_READING):
             try:
@@ -84,7 +81,6 @@ class PosixVersions:
         return name
 
     def noted(self) -> Mapping[str, bytes]:
-        """See ``ports.versions.Versions``."""
         with self._translated(_READING):
             names = self._names()
             noted = [name.removeprefix(_NOTE) for name in names if name.startswith(_NOTE)]
@@ -102,14 +98,12 @@ class PosixVersions:
             return []
 
     def unfinished(self) -> Sequence[str]:
-        """See ``ports.versions.Versions``."""
         with self._translated(_READING):
             names = set(self._names())
             begun = {name.removeprefix(_BEGUN) for name in names if name.startswith(_BEGUN)}
             return sorted(version for version in begun if f"{_NOTE}{version}" not in names)
 
     def held(self) -> bool | None:
-        """See ``ports.versions.Versions``."""
         with self._translated(_READING):
             try:
                 with self._directories.hold(self._above) as above:
@@ -122,7 +116,6 @@ class PosixVersions:
                 return None
 
     def stands(self, path: str) -> Made | None:
-        """See ``ports.versions.Versions``."""
         parent, slash, name = path.rpartition("/")
         with self._translated(_READING):
             try:
@@ -132,14 +125,12 @@ class PosixVersions:
                 return None
 
     def note(self, data: bytes) -> None:
-        """See ``ports.versions.Versions``."""
         with self._translated("writing"), self._directories.hold(self._above) as above:
             self._put(data, lambda staged, name: _rename(staged, name, above, f"{_NOTE}{self._version}"))
             with suppress(FileNotFoundError):
                 os.unlink(f"{_BEGUN}{self._version}", dir_fd=above)
 
     def switch(self) -> None:
-        """See ``ports.versions.Versions``."""
         if self.held() is None:
             raise InvalidRequest("destination", f"/{self._above}{self._version} was removed", "start a new run")
         if self.published() == self._version:
@@ -154,7 +145,6 @@ class PosixVersions:
             _rename(staged, name, root, self._link)
 
     def retire(self, version: str) -> None:
-        """See ``ports.versions.Versions``."""
         one_name(version)
         if version in (self._version, self.published()):
             return
@@ -174,7 +164,6 @@ class PosixVersions:
                     os.unlink(f"{mark}{version}", dir_fd=above)
 
     def remove_retired(self, deadline: Deadline) -> bool:
-        """See ``ports.versions.Versions``."""
         with self._translated("removing"), self._directories.hold(self._above) as above:
             for name in sorted(os.listdir(above)):
                 if name.startswith(_RETIRED) and not remove_retired(above, name, deadline, self._staging.token.look):

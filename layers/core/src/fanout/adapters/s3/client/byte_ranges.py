@@ -15,7 +15,7 @@ _PROGRESS_BYTES = units.MIB
 def read_range(client: S3Client, bucket: str, key: str, etag: str, byte_range: tuple[int, int]) -> Response:
     """The bytes from the first to the last of ``byte_range``, both included, of the object with this ETag.
 
-    Raises what ``S3Client.get_object`` raises.
+    Raises what ``get_object`` of the client raises.
     """
     at, last = byte_range
     begun: list[bytes] = []
