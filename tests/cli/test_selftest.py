@@ -17,7 +17,7 @@ from fanout_cli.selftest.cases import DELETED_EVERY, Place, cases_of, removal_re
 from fanout_cli.selftest.cleanup import remove_all
 from fanout_cli.selftest.data import DataSets, delete_keys, name_of, remove_prefix
 from fanout_cli.selftest.page import write
-from fanout_cli.selftest.runner import Row, Runner, fill
+from fanout_cli.selftest.runner import CaseRow, Runner, fill
 from fanout_cli.selftest.sizes import PROFILES
 from fanout_cli.selftest.whole import bucket_of
 from fanout_cli.stacks import Stack, deployed_stack
@@ -70,7 +70,7 @@ def test_more_than_the_budget_is_refused_before_anything_is_spent() -> None:
 
 def test_a_case_that_could_pass_the_budget_is_left_out(aws: Aws) -> None:
     budget = Budget(1.0, reserved=0.2, spent=0.8 - MARGIN * expect(CASES[0]).dollars + 0.0001)
-    row = Row(CASES[0].name, CASES[0].title)
+    row = CaseRow(CASES[0].name, CASES[0].title)
     Runner(stack_with(), PLACE, DataSets(None, PLACE, SMALL), budget, print).run(CASES[0], row)
     assert row.status == "not run" and "pass the budget" in row.problems[0]
     budget.spent -= 0.0002
@@ -125,12 +125,12 @@ def test_one_step_of_the_removal_that_fails_keeps_no_other_from_being_done(
 
 
 def test_what_is_not_as_expected_is_a_problem() -> None:
-    case, row = CASES[1], Row("no-change", "Nothing changed")
+    case, row = CASES[1], CaseRow("no-change", "Nothing changed")
     summary = summary_of(case, copied=2, unchanged=598) | {"verification": {"differences": 3}}
     fill(row, case, summary, 5.0)
     assert row.status == "failed"
     assert row.problems == ["copied: 2 entries, not 0", "unchanged: 598 entries, not 600", "verify all: 3 differences"]
-    fill(unproven := Row("a", "b"), case, summary_of(case) | {"verification": None}, 5.0)
+    fill(unproven := CaseRow("a", "b"), case, summary_of(case) | {"verification": None}, 5.0)
     assert unproven.problems == ["both trees were not compared"]
 
 

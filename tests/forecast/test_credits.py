@@ -17,7 +17,7 @@ from fanout.forecast.document import ForecastCredits, forecast_document
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rule import Seen
+from fanout.pacing.rule import Observed
 from fanout.request.parse import parse_request
 from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.simulated_efs import GB, Simulation
@@ -103,7 +103,7 @@ def test_a_single_shard_and_a_comparison_keep_the_rate_of_the_begin() -> None:
 
 def test_the_slower_of_two_file_systems_sets_the_pace_of_both() -> None:
     full = idle_state(ThroughputMode.BURSTING, 100 * GIB)
-    slow, fast = Seen("data", bursting(100), 1000.0 * GIB), Seen("archive", full, 1000.0 * GIB)
+    slow, fast = Observed("data", bursting(100), 1000.0 * GIB), Observed("archive", full, 1000.0 * GIB)
     drains = paced_drains([slow, fast], 0.0, 20.0)
     assert drains["archive"].seconds == drains["data"].seconds == pytest.approx(1000 * GIB / BASELINE, rel=0.01)
     assert drains["archive"].credits_end == pytest.approx(most_credits(0))
@@ -125,7 +125,7 @@ def test_the_forecast_is_what_simulated_hours_of_pacing_take(
         )
 
     begun = simulated(1.0)
-    seen = Seen("data", begun.state, float(todo * GB), credits=begun.state.credits_bytes)
+    seen = Observed("data", begun.state, float(todo * GB), credits=begun.state.credits_bytes)
     (drain,) = paced_drains([seen], 0.0, reserve).values()
     took = [simulated(share).run(hours=10_000) for share in (0.97, 1.0, 1.03)]
     assert min(took) * 0.94 - 720 <= drain.seconds <= max(took) * 1.06 + 720
@@ -136,7 +136,7 @@ def test_credits_are_never_driven_below_the_reserve_nor_the_run_below_its_own_ti
     credits: float, others: float, todo: int, percent: float, own: float
 ) -> None:
     state = replace(bursting(credits), others_bytes_per_second=others * MIB)
-    (drain,) = paced_drains([Seen("data", state, float(todo * GIB), credits=credits * GIB)], own, percent).values()
+    (drain,) = paced_drains([Observed("data", state, float(todo * GIB), credits=credits * GIB)], own, percent).values()
     assert drain.seconds >= own * (1 - 1e-6)
     if others < 3.8:  # else the least rate of the pacing is more than others leave
         assert drain.credits_end >= min(credits * GIB, reserve_bytes(state, percent)) * 0.999 - 64 * MIB

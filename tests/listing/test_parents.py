@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.listing.directories.parents import Seen, SeenParents
+from fanout.listing.directories.parents import SeenParents, Shown
 from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
@@ -27,7 +27,7 @@ def test_every_directory_above_is_told_of_once_with_what_is_true(
     seen = SeenParents(segment)
     events = [(f"{path}/", 0) for path in there | unfinished] + [(f"{path}/", 1) for path in entries]
     events += [(path, 2) for path in files]
-    told: dict[str, Seen] = {}
+    told: dict[str, Shown] = {}
     expected: set[str] = set()
     for path, kind in sorted(events, key=lambda event: (event[0].encode(), event[1])):
         if path.encode() <= after.encode():
@@ -45,10 +45,10 @@ def test_every_directory_above_is_told_of_once_with_what_is_true(
     for parent, what in told.items():
         name = parent[:-1]
         if parent.encode() <= after.encode():
-            assert what is Seen.UNKNOWN
+            assert what is Shown.UNKNOWN
         else:
             known = name in entries or (name in there and name not in unfinished)
-            assert what is (Seen.KNOWN if known else Seen.IMPLIED)
+            assert what is (Shown.KNOWN if known else Shown.IMPLIED)
 
 
 def test_what_only_the_destination_holds_takes_no_memory() -> None:

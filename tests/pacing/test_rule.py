@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Pacing, Seen, credits_left, decide
+from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Observed, Pacing, credits_left, decide
 from fanout.work.rates.run_limits import functions_for
 from tests.support.simulated_efs import GB, Simulation
 
@@ -20,7 +20,7 @@ ELASTIC = FileSystemState(ThroughputMode.ELASTIC, 1024.0 * MIB)
 SIZE = 100 * GB
 BURSTING = FileSystemState(ThroughputMode.BURSTING, burst(SIZE), standard_bytes=SIZE, credits_bytes=0.0)
 BOUNDS = Bounds(most=100, planned=20, reserve_percent=20.0)
-QUIET = Seen("data", ELASTIC, 1e12, io_percent=10.0, used=1.0)
+QUIET = Observed("data", ELASTIC, 1e12, io_percent=10.0, used=1.0)
 NOW = 1e6
 
 
@@ -44,7 +44,7 @@ NOW = 1e6
         ([QUIET, replace(QUIET, io_percent=95.0)], 0, Pacing(40), 24),
     ],
 )
-def test_the_concurrency_is_that_of_the_table(seen: list[Seen], throttled: int, before: Pacing, after: int) -> None:
+def test_the_concurrency_is_that_of_the_table(seen: list[Observed], throttled: int, before: Pacing, after: int) -> None:
     decided = decide(NOW, before, seen, throttled, BOUNDS)
     assert decided.concurrency == after and decided.reason
     assert decided.moved_at == (before.moved_at if after == before.concurrency else NOW)
@@ -70,7 +70,7 @@ def test_the_rate_keeps_the_reserve(
 ) -> None:
     state = replace(BURSTING, others_bytes_per_second=others)
     known = None if credits is None else credits * most_credits(SIZE)
-    seen = Seen("data", state, 1_000 * GB, credits=known, credits_age=age, io_percent=0.0, used=0.0)
+    seen = Observed("data", state, 1_000 * GB, credits=known, credits_age=age, io_percent=0.0, used=0.0)
     decided = decide(NOW, Pacing(20), [seen], 0, BOUNDS)
     assert decided.bytes_per_second is not None
     assert least * 0.999 <= decided.bytes_per_second <= most * 1.001
@@ -78,13 +78,13 @@ def test_the_rate_keeps_the_reserve(
 
 
 def test_a_file_system_that_is_read_counts_a_third() -> None:
-    seen = Seen("data", BURSTING, 1_000 * GB, credits=0.0, io_percent=0.0, used=0.0)
+    seen = Observed("data", BURSTING, 1_000 * GB, credits=0.0, io_percent=0.0, used=0.0)
     written, read = (decide(NOW, Pacing(20), [replace(seen, rate_per_metered=x)], 0, BOUNDS) for x in (1.0, 3.0))
     assert read.bytes_per_second == pytest.approx(3 * (written.bytes_per_second or 0.0))
 
 
 def test_others_who_come_later_are_seen_by_what_is_used() -> None:
-    seen = Seen("data", BURSTING, 1_000 * GB, credits=0.9 * most_credits(SIZE), io_percent=0.0, used=0.0, ours=0.0)
+    seen = Observed("data", BURSTING, 1_000 * GB, credits=0.9 * most_credits(SIZE), io_percent=0.0, used=0.0, ours=0.0)
     alone = decide(NOW, Pacing(20), [seen], 0, BOUNDS).bytes_per_second
     beside = decide(NOW, Pacing(20), [replace(seen, used=50.0 * MIB)], 0, BOUNDS).bytes_per_second
     assert alone is not None and beside is not None and beside < alone
@@ -92,7 +92,7 @@ def test_others_who_come_later_are_seen_by_what_is_used() -> None:
 
 @given(st.floats(0, 1), st.floats(0, 86_400))
 def test_older_credits_are_fewer(share: float, age: float) -> None:
-    seen = Seen("data", BURSTING, 1.0, credits=share * most_credits(SIZE), credits_age=age)
+    seen = Observed("data", BURSTING, 1.0, credits=share * most_credits(SIZE), credits_age=age)
     assert 0.0 <= credits_left(seen) <= credits_left(replace(seen, credits_age=0.0)) == share * most_credits(SIZE)
 
 

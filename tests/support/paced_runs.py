@@ -7,7 +7,7 @@ from fanout.facts.units import GIB, MIB
 from fanout.ledger import keys
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rows import Decision, decision
-from fanout.pacing.rule import Bounds, Pacing, Seen, decide
+from fanout.pacing.rule import Bounds, Observed, Pacing, decide
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
@@ -31,7 +31,7 @@ def decisions(began: float) -> list[Decision]:
         used = min(pacing.bytes_per_second or 90.0 * MIB, 90.0 * MIB)
         left = 1.5 * GIB * (MINUTES - minute)
         percent = None if minute in SILENT else 30.0 + minute
-        seen = [Seen("data", state, left, credits, 180.0, percent, used, used)]
+        seen = [Observed("data", state, left, credits, 180.0, percent, used, used)]
         after = decide(now, pacing, seen, throttled, bounds)
         rows.append(decision(now, pacing, after, seen, pacing.concurrency, 100 - minute, throttled))
         credits, pacing = max(0.0, credits - (used - 5.0 * MIB) * 60), after

@@ -7,7 +7,7 @@ from typing import Any
 from fanout.ports.finding import fail, ok
 from fanout_cli.selftest.cases import Case, Place, cases_of
 from fanout_cli.selftest.page import document_of
-from fanout_cli.selftest.runner import Row, fill
+from fanout_cli.selftest.runner import CaseRow, fill
 from fanout_cli.selftest.sizes import PROFILES
 
 PLACE = Place("data-bucket", "20261123t000000")
@@ -39,11 +39,11 @@ def summary_of(case: Case, **totals: int) -> dict[str, Any]:
     }
 
 
-def rows_of(**totals: int) -> list[Row]:
+def rows_of(**totals: int) -> list[CaseRow]:
     """The rows of all cases; ``totals`` are those of the first."""
     rows = []
     for number, case in enumerate(cases_of(PLACE, PROFILES["small"])):
-        row = Row(case.name, case.title, estimate={"seconds": 11.0, "dollars": 0.02})
+        row = CaseRow(case.name, case.title, estimate={"seconds": 11.0, "dollars": 0.02})
         fill(row, case, summary_of(case, **(totals if number == 0 else {})), 14.0)
         rows.append(row)
     return rows
@@ -57,6 +57,6 @@ def proven() -> dict[str, Any]:
 def hostile() -> dict[str, Any]:
     """One in which much went wrong, with texts that want to be markup, and a case that did not run."""
     rows = rows_of(copied=1)
-    rows[-1] = Row("many-small-files", "Many small files", problems=["<script>document.title = 'taken'</script>"])
+    rows[-1] = CaseRow("many-small-files", "Many small files", problems=["<script>document.title = 'taken'</script>"])
     findings = [fail("mount data", "<b>gone</b>", "mount it")]
     return document_of(ABOUT, findings, rows, ["efs:///fanout-selftest-x is left: \u202edenied"])

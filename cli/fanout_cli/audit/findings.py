@@ -96,7 +96,7 @@ class Finding(Enum):
 SAMPLED = frozenset({Finding.USER_METADATA, Finding.NO_POSIX, Finding.ARCHIVED_TIER})
 
 
-class Seen(NamedTuple):
+class Audited(NamedTuple):
     """An entry of the audited tree. ``is_further_name`` tells that another name of the same file was seen before."""
 
     path: str
@@ -134,7 +134,7 @@ class Audit:
         self._below: dict[str, int] = {}
         self.entries, self.bytes, self._small_bytes, self.sampled = 0, 0, 0, 0
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: Audited) -> None:
         """Look at an entry."""
         self.entries, self.bytes = self.entries + 1, self.bytes + seen.size
         for finding in _of_key(seen, self._above) if self._is_keyed else _of_file(seen, self._prefix_bytes):
@@ -198,7 +198,7 @@ def _row(finding: Finding, tally: Tally) -> dict[str, Any]:
     }
 
 
-def _of_key(seen: Seen, above: FilesAbove) -> Iterator[Finding]:
+def _of_key(seen: Audited, above: FilesAbove) -> Iterator[Finding]:
     """The findings of an object; ``above`` are the objects seen before it."""
     parts = seen.path.removesuffix("/").split("/")
     if "" in parts:
@@ -217,7 +217,7 @@ def _of_key(seen: Seen, above: FilesAbove) -> Iterator[Finding]:
         above.add(seen.path)
 
 
-def _of_file(seen: Seen, prefix_bytes: int) -> Iterator[Finding]:
+def _of_file(seen: Audited, prefix_bytes: int) -> Iterator[Finding]:
     """The findings of an entry of a file system."""
     try:
         length = len(seen.path.encode())

@@ -18,7 +18,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment
 from fanout.summary.planned import PlannedEntry
-from fanout_cli.audit.findings import Audit, Finding, Seen
+from fanout_cli.audit.findings import Audit, Audited, Finding
 
 # Storage classes whose objects are to be restored before they can be read.
 _ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
@@ -47,7 +47,7 @@ def audit_bucket(audit: Audit, s3: Any, bucket: str, prefix: str, heads: int, se
             restored = one.get("RestoreStatus", {})
             is_readable = bool(restored) and not restored.get("IsRestoreInProgress", False)
             is_archived = one.get("StorageClass") in _ARCHIVES and not is_readable
-            audit.add(Seen(path, Kind.DIRECTORY if is_marker else Kind.FILE, size, is_archived))
+            audit.add(Audited(path, Kind.DIRECTORY if is_marker else Kind.FILE, size, is_archived))
             if is_marker:
                 continue
             files += 1  # each file of the tree is as likely to be among the chosen as any other
@@ -91,18 +91,18 @@ def audit_directory(audit: Audit, directory: Path) -> None:
         is_further = entry.inode in met if entry.inode else False
         if entry.inode:
             met.add(entry.inode)
-        audit.add(Seen(entry.path, entry.kind, entry.size, is_further_name=is_further))
+        audit.add(Audited(entry.path, entry.kind, entry.size, is_further_name=is_further))
 
 
 def audit_plan(audit: Audit, ledger: Ledger) -> None:
     """Read what a plan would copy, and the names that it rejects. Raises ``LedgerBroken``."""
     for row in _planned(ledger):
-        audit.add(Seen(row.path, row.kind, row.size, is_further_name=row.action == "link"))
+        audit.add(Audited(row.path, row.kind, row.size, is_further_name=row.action == "link"))
     for key in ledger.keys("failures"):
         if _FAILURES_FILE.fullmatch(key):
             for failed in ledger.read_rows_as(key, lambda row: convert(row, Failure)):
                 kind = Kind.DIRECTORY if failed.path.endswith("/") else Kind.FILE
-                audit.add(Seen(failed.path, kind, failed.size))
+                audit.add(Audited(failed.path, kind, failed.size))
 
 
 def _planned(ledger: Ledger) -> Iterator[PlannedEntry]:

@@ -13,7 +13,7 @@ from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
 from fanout.restoring.stand import last_stand
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
+from fanout_cli.progress.model import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing
 from fanout_cli.runs.map_runs import MapCounts
@@ -48,12 +48,12 @@ class LedgerLooks:
         self._run, self._verification = Stage(ledger), Stage(ledger.verification())
         self._copied: Standing | None = None
 
-    def look(self, at: float, counts: MapCounts | None = None) -> Look:
+    def look(self, at: float, counts: MapCounts | None = None) -> RunLook:
         """The state of the run now. Raises ``LedgerBroken``."""
         self._read_phases()
         if self._plan is None:
             waiting = None if self._began else self._ledger.find(keys.WAITING, Waiting)
-            return Look(at, began=dict(self._began), waiting=waiting)
+            return RunLook(at, began=dict(self._began), waiting=waiting)
         request, began = self._plan.request, dict(self._began)
         course = course_of(request)
         if counts is not None and counts.label == "VerifyShards" and "verify" in course:
@@ -64,7 +64,7 @@ class LedgerLooks:
         is_apart = now == "verify" and request.verifies_after.whole_trees
         in_map = counts if counts is not None and counts.label in _LABELS.get(now, []) else None
         stage = self._verification if is_apart else self._run
-        return Look(
+        return RunLook(
             at,
             course,
             began,

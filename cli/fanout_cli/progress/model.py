@@ -38,7 +38,7 @@ class Listed(Struct, frozen=True):
     failures: Mapping[str, int] = {}
 
 
-class Look(Struct, frozen=True):
+class RunLook(Struct, frozen=True):
     """A look at a run, made ``at`` this time of the watcher's clock.
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
@@ -115,14 +115,14 @@ def course_of(request: Request) -> tuple[str, ...]:
     return tuple(phase for phase in phases_of(request) if phase not in _NOT_SHOWN)
 
 
-def progress_of(look: Look) -> Progress:
+def progress_of(look: RunLook) -> Progress:
     """The figures of a look, for people; a run whose window is closed is paused in each phase that works on an end."""
     progress = _progress_of(look)
     paused = look.paused_until if progress.phase in PAUSES else ""
     return replace(progress, paused_until=paused, eta_seconds=None) if paused else progress
 
 
-def _progress_of(look: Look) -> Progress:
+def _progress_of(look: RunLook) -> Progress:
     begun = [name for name in look.course if name in look.began]
     now = begun[-1] if begun else look.course[0]
     at = look.course.index(now)
@@ -167,7 +167,7 @@ def _progress_of(look: Look) -> Progress:
     )
 
 
-def _eta(look: Look, at: int) -> float | None:
+def _eta(look: RunLook, at: int) -> float | None:
     """Seconds until the end of the run: what is left of this phase, and what is predicted of those to come."""
     now, later = look.course[at], look.course[at + 1 :]
     left = look.standing.eta_seconds if look.standing and now in WITH_SHARDS else None
@@ -176,7 +176,7 @@ def _eta(look: Look, at: int) -> float | None:
     return left + sum(look.predicted.get(phase, 0.0) * _correction(look, phase) for phase in later)
 
 
-def _correction(look: Look, phase: str) -> float:
+def _correction(look: RunLook, phase: str) -> float:
     """How the predictions of the phases that have ended held, as a factor for those like them.
 
     A verification is corrected by the copy, every other phase by those before the copy.

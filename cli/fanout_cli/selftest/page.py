@@ -16,7 +16,7 @@ from fanout.ports.finding import Finding
 from fanout.report.page import style
 from fanout.report.templating import environment
 from fanout_cli.runs.progress import dump
-from fanout_cli.selftest.runner import Row
+from fanout_cli.selftest.runner import CaseRow
 
 SCHEMA_VERSION = 1
 _HEADLINES = {
@@ -29,7 +29,7 @@ _HEADLINES = {
 def document_of(
     about: dict[str, Any],
     findings: Sequence[Finding],
-    rows: Sequence[Row],
+    rows: Sequence[CaseRow],
     left: Sequence[str],
     *,
     interrupted: bool = False,

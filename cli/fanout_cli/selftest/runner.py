@@ -25,7 +25,7 @@ SETTLE_SECONDS = 2.0
 
 
 @dataclass
-class Row:
+class CaseRow:
     """The result of a case; ``estimate`` is the figure on paper, ``forecast`` the run's own."""
 
     name: str
@@ -50,7 +50,7 @@ class Runner:
     def __init__(self, stack: Stack, place: Place, data: DataSets, budget: Budget, say: Say) -> None:
         self._stack, self._place, self._data, self._budget, self._say = stack, place, data, budget, say
 
-    def run(self, case: Case, row: Row) -> None:
+    def run(self, case: Case, row: CaseRow) -> None:
         """Carry out one case and fill its row. Problems stand in the row."""
         expected = expect(case)
         row.estimate = {"seconds": round(expected.seconds, 1), "dollars": round(expected.dollars, 4)}
@@ -67,7 +67,7 @@ class Runner:
             row.status = "failed"
             row.problems.append(str(error))
 
-    def _carry_out(self, case: Case, row: Row, expected: Expected) -> None:
+    def _carry_out(self, case: Case, row: CaseRow, expected: Expected) -> None:
         if case.needs:
             self._data.make(case.needs)
             time.sleep(SETTLE_SECONDS)
@@ -105,7 +105,7 @@ class Runner:
         return stop_run(self._stack, run_id)
 
 
-def fill(row: Row, case: Case, summary: Mapping[str, Any], seconds: float) -> None:
+def fill(row: CaseRow, case: Case, summary: Mapping[str, Any], seconds: float) -> None:
     """Put the figures of a summary into a row, with what is not as expected."""
     totals, forecast = summary["totals"], summary["forecast"]
     row.entries, row.bytes = totals["listed"]["entries"], totals["listed"]["bytes"]

@@ -17,7 +17,7 @@ from fanout_cli.selftest.cases import Place, cases_of
 from fanout_cli.selftest.cleanup import remove_all
 from fanout_cli.selftest.data import DataSets, Say
 from fanout_cli.selftest.page import document_of, write
-from fanout_cli.selftest.runner import Row, Runner
+from fanout_cli.selftest.runner import CaseRow, Runner
 from fanout_cli.selftest.sizes import PROFILES
 from fanout_cli.stacks import Stack
 
@@ -65,7 +65,7 @@ def run_selftest(stack: Stack, asked: Asked, say: Say) -> tuple[dict[str, Any], 
     if not asked.confirm(f"It may cost up to ${total:,.2f}, of a budget of ${asked.budget_dollars:,.2f}. Go on?"):
         return None
     began, interrupted = _now(), False
-    rows = [Row(case.name, case.title) for case in cases]
+    rows = [CaseRow(case.name, case.title) for case in cases]
     findings: list[Finding] = []
     left: list[str] = []
     started = False

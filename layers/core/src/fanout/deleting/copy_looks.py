@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.deleting.missing_at_source import Look, same_root
+from fanout.deleting.missing_at_source import LookAtSource, same_root
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError, problem_of
@@ -12,7 +12,7 @@ from fanout.request.plan import Plan
 from fanout.verifying.moved import pin_of_copy
 
 
-def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) -> Look:
+def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) -> LookAtSource:
     """Return a function that says why an entry stays at the source: its copy is gone, or another one.
 
     Between two mounts, where no function sees both, what the comparison found counts. Where another directory replaced

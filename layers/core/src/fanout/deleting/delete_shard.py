@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fanout.deleting.copy_looks import leave, look_at_copy
-from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
 from fanout.model.books import tally
@@ -80,7 +80,7 @@ def batches_within_rate(left: Batch, most: int, limiter: Limiter) -> Iterator[Ba
         start = end
 
 
-def deleter(look: Look, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:
+def deleter(look: LookAtSource, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:
     """Return the function that deletes a batch and returns the outcomes by index; ``denied`` is why it may not."""
 
     def delete(batch: Batch) -> dict[int, Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.deleting.guard import Found, refusal
+from fanout.deleting.guard import Scope, refusal
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
@@ -24,7 +24,7 @@ class ListedExtras(Struct, frozen=True):
 
     deletions: list[Deletion]
     extra: Count
-    found: Found
+    found: Scope
 
     def refusal(self, request: Request) -> str:
         """Why a sync of this request may not delete them; empty if it may."""
@@ -42,7 +42,7 @@ def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
         destination += done.destination.entries
         complete = complete and done.complete
     extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())
-    found = Found(source, destination, extra.entries, complete, filtered=not request.filters.take_all)
+    found = Scope(source, destination, extra.entries, complete, filtered=not request.filters.take_all)
     return ListedExtras(deletions, extra, found)
 
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 from fanout.request.parts.limits import DEFAULT_PERCENT, DeleteGuard
 
 
-class Found(Struct, frozen=True):
+class Scope(Struct, frozen=True):
     """The counts of both ends in scope; ``filtered`` says that filters narrow the scope."""
 
     source: int
@@ -32,7 +32,7 @@ class Found(Struct, frozen=True):
     filtered: bool = False
 
 
-def refusal(found: Found, guard: DeleteGuard) -> str:
+def refusal(found: Scope, guard: DeleteGuard) -> str:
     """Why nothing may be deleted, with the way out; empty if it may. The module's table is its contract."""
     if not found.extra:
         return ""
@@ -53,7 +53,7 @@ def refusal(found: Found, guard: DeleteGuard) -> str:
     return ""
 
 
-def empty_source(found: Found) -> str:
+def empty_source(found: Scope) -> str:
     """The error of a sync whose source holds nothing in scope."""
     if found.filtered:
         return "the source holds nothing that the filters take; such a sync is always refused"

@@ -16,10 +16,10 @@ from fanout.request.plan import Plan
 from fanout.staging.roots import Root, identity_of
 
 # Why an entry of the destination stays, or None.
-Look = Callable[[Entry], ItemError | None]
+LookAtSource = Callable[[Entry], ItemError | None]
 
 
-def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
+def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> LookAtSource:
     """Return a function that says why an extra stays: its name is at the source by now, or the source is unclear.
 
     If another directory replaced the source's root, every extra stays. ``bucket`` is the destination if it

@@ -36,7 +36,7 @@ from fanout.shards.shard_results import shard_outcomes
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.moved import Proven, write_deletion, write_proven
 from fanout.work.context import Context
-from fanout.work.name_buckets import Row, spread_rows
+from fanout.work.name_buckets import JsonRow, spread_rows
 
 # Chosen: shards whose proofs are read at once.
 SHARDS_AT_ONCE = 16
@@ -86,7 +86,7 @@ def _names_together(listed: list[Shard], context: Context) -> Iterator[Deletion]
     """Shards of the names of files with several, cut between files: one task knows its own unlinks alone."""
     ledger = context.ledger
     rows = map(entry_row, (entry for shard in listed for entry in ledger.read_shard(shard)))
-    inode_of: Callable[[Row], str] = lambda row: entry_from_row(row).inode  # noqa: E731
+    inode_of: Callable[[JsonRow], str] = lambda row: entry_from_row(row).inode  # noqa: E731
     buckets = spread_rows(rows, sum(shard.entries for shard in listed), inode_of, "moved", context)
     files = (list(names) for bucket in buckets for _, names in groupby(sorted(bucket, key=inode_of), inode_of))
     held: list[Entry] = []

@@ -12,7 +12,7 @@ from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletion_results import deletion_shards
 from fanout.deleting.deletions import deleted_directories, deleted_files
-from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
@@ -160,7 +160,7 @@ def remover(tree: Tree) -> Callable[[Entry], None]:
 
 
 def _remove(
-    shard: Shard, own: Look | None, remove_one: Callable[[Entry], None], context: Context
+    shard: Shard, own: LookAtSource | None, remove_one: Callable[[Entry], None], context: Context
 ) -> Iterator[dict[int, Outcome]]:
     """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fanout.deleting.deletions import deleted_directories
-from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
@@ -100,7 +100,7 @@ def looked_at(shard: Shard, left: list[tuple[int, Entry]], now: float, ledger: L
     return [(index, entry) for index, entry in left if index in looked]
 
 
-def noted_look(shard: Shard, entries: list[Entry], ledger: Ledger) -> Look:
+def noted_look(shard: Shard, entries: list[Entry], ledger: Ledger) -> LookAtSource:
     """A look at what the function at the source noted of a shard's ``entries``; one without a note stays."""
     looks = ledger.read(keys.source_looks_key(shard.id), SourceLooks)
     found: dict[str, ItemError | None] = {entries[index].path: None for index in indexes_of(looks.looked)}
@@ -118,7 +118,7 @@ def _is_whole(shard: Shard, ledger: Ledger, now: float) -> bool:
     return len(indexes_of(looks.looked) | settled_indexes(shard, ledger)) >= shard.entries
 
 
-def _look_at(shard: Shard, look: Look, context: Context, deadline: Deadline, admit: Callable[[], bool]) -> int:
+def _look_at(shard: Shard, look: LookAtSource, context: Context, deadline: Deadline, admit: Callable[[], bool]) -> int:
     """Look for what has no outcome, and note it; returns how many."""
     ledger, at = context.ledger, context.clock.now()
     settled = settled_indexes(shard, ledger)

@@ -19,7 +19,7 @@ from fanout.efs.model import (
     most_credits,
     reserve_bytes,
 )
-from fanout.pacing.rule import DECIDE_SECONDS, Seen, credit_rate
+from fanout.pacing.rule import DECIDE_SECONDS, Observed, credit_rate
 
 # Assumed: how old CloudWatch's balance is when PaceCopy decides; the plan's own has none to take off.
 BALANCE_AGE_SECONDS = 180.0
@@ -69,7 +69,7 @@ def credits_of(
 
 
 def paced_drains(
-    seen: Sequence[Seen], own_seconds: float, reserve_percent: float, *, is_paced: bool = True
+    seen: Sequence[Observed], own_seconds: float, reserve_percent: float, *, is_paced: bool = True
 ) -> dict[str, Drain]:
     """Forecasts the burst credits of each file system that has any, by mount.
 
@@ -100,7 +100,7 @@ def throughput_seconds(state: FileSystemState, load: Load) -> float:
 class _Walk:
     """The run so far: the share that is ``left``, and the credits that each file system has."""
 
-    def __init__(self, seen: Sequence[Seen], reserve_percent: float) -> None:
+    def __init__(self, seen: Sequence[Observed], reserve_percent: float) -> None:
         self.seen, self.reserve_percent = seen, reserve_percent
         self.left, self.seconds = 1.0, 0.0
         self.credits = {one.mount: one.state.credits_bytes or 0.0 for one in seen}
@@ -111,7 +111,7 @@ class _Walk:
         """The share of the work a second that the file systems allow, with a balance as old as that."""
         return min(self._rate(one, age) / one.metered_left for one in self.seen)
 
-    def _rate(self, one: Seen, age: float) -> float:
+    def _rate(self, one: Observed, age: float) -> float:
         """Metered bytes a second: what PaceCopy allows, or what there is if that is less."""
         told = self.credits[one.mount] + self._loss.get(one.mount, 0.0) * age
         now = replace(one, metered_left=self.left * one.metered_left, credits=max(0.0, told), credits_age=age)

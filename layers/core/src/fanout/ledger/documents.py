@@ -37,7 +37,7 @@ def document_of(row: Any, kind: type[D]) -> D:
     return convert(row, kind, str_keys=True)
 
 
-class Mark(Struct, frozen=True):
+class Marker(Struct, frozen=True):
     """A document that says something by being there."""
 
 

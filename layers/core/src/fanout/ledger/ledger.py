@@ -19,7 +19,7 @@ from msgspec import MsgspecError, Struct, convert, to_builtins
 from fanout.ledger import keys, probe_keys
 from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.coverage import Range, ranges_of
-from fanout.ledger.documents import D, Mark, Notes, PhaseBegan, Totals, document_of, document_row
+from fanout.ledger.documents import D, Marker, Notes, PhaseBegan, Totals, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.rows import entry_row, indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
@@ -174,11 +174,11 @@ class Ledger:
 
     def mark(self, key: str) -> None:
         """Write a document that says something by being there."""
-        self.write(key, Mark())
+        self.write(key, Marker())
 
     def is_marked(self, key: str) -> bool:
         """Whether the mark is there."""
-        return self.find(key, Mark) is not None
+        return self.find(key, Marker) is not None
 
     def note(self, phase: str, notes: Iterable[str]) -> None:
         """Write what a phase found that the summary repeats."""

@@ -27,26 +27,26 @@ class Result(StrEnum):
 TROUBLE = (Result.FAILED, Result.REJECTED)
 
 # A row of the table: words, result, remedy, and whether it is a name that the destination cannot hold.
-_Row = tuple[str, Result, str, bool]
+_Reasoned = tuple[str, Result, str, bool]
 
 
-def _unchanged(words: str) -> _Row:
+def _unchanged(words: str) -> _Reasoned:
     return words, Result.UNCHANGED, "", False
 
 
-def _skipped(words: str, remedy: str = "") -> _Row:
+def _skipped(words: str, remedy: str = "") -> _Reasoned:
     return words, Result.SKIPPED, remedy, False
 
 
-def _rejected(words: str, remedy: str) -> _Row:
+def _rejected(words: str, remedy: str) -> _Reasoned:
     return words, Result.REJECTED, remedy, False
 
 
-def _name(words: str, remedy: str) -> _Row:
+def _name(words: str, remedy: str) -> _Reasoned:
     return words, Result.REJECTED, remedy, True
 
 
-def _failed(words: str, remedy: str) -> _Row:
+def _failed(words: str, remedy: str) -> _Reasoned:
     return words, Result.FAILED, remedy, False
 
 

@@ -29,7 +29,7 @@ from fanout.request.plan import Plan
 from fanout.work.context import Context
 from fanout.work.rates.run_limits import PacedRate, RunLimits, minute_of
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 LABEL = "CopyShards"
 # Chosen. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
@@ -132,7 +132,7 @@ class _Pacer:
         ledger, minute = self.context.ledger, minute_of(now)
         return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
 
-    def _tried(self, problem: str, ask: Callable[[], Found]) -> Found | None:
+    def _tried(self, problem: str, ask: Callable[[], Answer]) -> Answer | None:
         """Returns the requested value; notes a failure once for each kind."""
         try:
             return ask()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, PERIOD_SECONDS
 from fanout.efs.model import FileSystemState
 from fanout.model.file_system import Reading, Readings
-from fanout.pacing.rule import LATE_SECONDS, Pacing, Seen, credits_left
+from fanout.pacing.rule import LATE_SECONDS, Observed, Pacing, credits_left
 
 
 class MountWork(Struct, frozen=True):
@@ -60,14 +60,14 @@ def seen_of(
     metered_left: float,
     rate_per_metered: float,
     rate: float | None,
-) -> Seen:
+) -> Observed:
     """The state by the newest readings.
 
     ``rate`` is that of the functions, if any. Late I/O and use readings are ignored.
     """
     credits, io = _newest(readings, CREDITS), _newest(readings, IO_LIMIT, now)
     used = _newest(readings, METERED, now)
-    return Seen(
+    return Observed(
         mount=mount,
         state=state,
         metered_left=metered_left,
@@ -88,7 +88,7 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
 
 
 def decision(
-    now: float, before: Pacing, after: Pacing, seen: Sequence[Seen], running: int, waiting: int, throttled: int
+    now: float, before: Pacing, after: Pacing, seen: Sequence[Observed], running: int, waiting: int, throttled: int
 ) -> Decision:
     """A decision: the state seen, and the pace set."""
     return Decision(

@@ -48,7 +48,7 @@ LEAST_RATE = 1.0 * MIB
 LOW_SHARE = 0.01
 
 
-class Seen(Struct, frozen=True):
+class Observed(Struct, frozen=True):
     """The known state of a file system now.
 
     ``credits`` are bytes and ``credits_age`` seconds since they were measured, ``None`` where nothing was.
@@ -89,7 +89,7 @@ class Bounds(Struct, frozen=True):
     bytes_per_second: float | None = None
 
 
-def decide(now: float, pacing: Pacing, seen: Sequence[Seen], throttled: int, bounds: Bounds) -> Pacing:
+def decide(now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: Bounds) -> Pacing:
     """The next pacing, by the table above; ``throttled`` functions were told lately to slow down."""
     rate, why_rate = _rate(seen, bounds.reserve_percent)
     concurrency, why = _concurrency(now, pacing, seen, throttled, bounds)
@@ -101,7 +101,7 @@ def decide(now: float, pacing: Pacing, seen: Sequence[Seen], throttled: int, bou
     return Pacing(concurrency, rate, moved_at, why or why_rate or "nothing to change")
 
 
-def credits_left(seen: Seen) -> float:
+def credits_left(seen: Observed) -> float:
     """Credits at least, bytes: as if everything had burst since they were measured; 0 where they never were."""
     if seen.credits is None:
         return 0.0
@@ -109,7 +109,7 @@ def credits_left(seen: Seen) -> float:
     return max(0.0, seen.credits - (burst(size) - baseline(size)) * seen.credits_age)
 
 
-def credit_rate(seen: Seen, reserve_percent: float) -> float | None:
+def credit_rate(seen: Observed, reserve_percent: float) -> float | None:
     """Metered bytes a second that keep the reserve; ``None`` where credits play no part."""
     if seen.state.credits_bytes is None:
         return None
@@ -124,7 +124,7 @@ def credit_rate(seen: Seen, reserve_percent: float) -> float | None:
     return max(rate, LEAST_RATE)
 
 
-def _rate(seen: Sequence[Seen], reserve_percent: float) -> tuple[float | None, str]:
+def _rate(seen: Sequence[Observed], reserve_percent: float) -> tuple[float | None, str]:
     """The slowest rate that a file system asks of the functions, and why."""
     rates = [
         (rate * one.rate_per_metered, one) for one in seen if (rate := credit_rate(one, reserve_percent)) is not None
@@ -140,7 +140,9 @@ def _rate(seen: Sequence[Seen], reserve_percent: float) -> tuple[float | None, s
     return rate, f"{one.mount}: the fastest rate that keeps the reserve of credits"
 
 
-def _concurrency(now: float, pacing: Pacing, seen: Sequence[Seen], throttled: int, bounds: Bounds) -> tuple[int, str]:
+def _concurrency(
+    now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: Bounds
+) -> tuple[int, str]:
     """The concurrency by operations and throttling, and why."""
     current = min(pacing.concurrency, bounds.most)
     settled = now - pacing.moved_at >= SETTLE_SECONDS

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
 from fanout.efs.model import FileSystemState
 from fanout.facts.aws import EFS_LEAST_METERED
-from fanout.pacing.rule import Bounds, Pacing, Seen, decide
+from fanout.pacing.rule import Bounds, Observed, Pacing, decide
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
@@ -37,11 +37,11 @@ def limited_bytes(request: Request, work: Work) -> int:
     return work.bytes * max(1, sum(not end.is_keyed for end in (request.source, request.destination)))
 
 
-def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> list[Seen]:
+def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> list[Observed]:
     """The measured file systems that the work is done to; the plan has taken off for the age of what it read."""
     charged = limited_bytes(request, work) + work.entries * entry_bytes_of(request)
     return [
-        Seen(
+        Observed(
             mount,
             states[mount],
             load.metered_bytes,
@@ -53,6 +53,6 @@ def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemS
     ]
 
 
-def paced_at_first(request: Request, seen: list[Seen], functions: int, now: float) -> Pacing:
+def paced_at_first(request: Request, seen: list[Observed], functions: int, now: float) -> Pacing:
     """The pacing that the copying starts with, of so many functions that the plan wants."""
     return decide(now, Pacing(functions, moved_at=now), seen, 0, bounds_of(request, functions))

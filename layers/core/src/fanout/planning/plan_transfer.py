@@ -32,7 +32,7 @@ from fanout.request.parse import parse_request
 from fanout.request.plan import Origin, Plan
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, request_at
-from fanout.resuming.earlier_run import EarlierRun, find_earlier_run, write_carried
+from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
@@ -119,7 +119,7 @@ def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:
     return (plan, sealed) if found is plan else (found, seal_run(found, asked, ledger))
 
 
-def _move_began(request: Request, earlier: EarlierRun | None, began: float) -> float | None:
+def _move_began(request: Request, earlier: ResumedRun | None, began: float) -> float | None:
     if not request.course.deletes_proven:
         return None
     return began if earlier is None or earlier.plan.move_began is None else earlier.plan.move_began

@@ -17,7 +17,7 @@ N = TypeVar("N", int, float)
 _FACTOR = 10.0
 
 
-class Row(Struct, frozen=True):
+class Figure(Struct, frozen=True):
     """A figure of both runs as text, and its change; empty where a run has none or there is no change to tell."""
 
     name: str
@@ -30,7 +30,7 @@ class Beside(Struct, frozen=True):
     """The run before, and the rows of the table."""
 
     earlier: EarlierRun
-    rows: list[Row]
+    rows: list[Figure]
 
 
 def beside(summary: SummaryDocument, this: EarlierRun) -> Beside | None:
@@ -39,7 +39,7 @@ def beside(summary: SummaryDocument, this: EarlierRun) -> Beside | None:
     return None if earlier is None else Beside(earlier, list(_rows(summary.mode, this, earlier)))
 
 
-def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Row]:
+def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Figure]:
     yield _row("Listed", this.totals.listed.entries, before.totals.listed.entries, count)
     name = {"verify": "Equal", "plan": "To copy"}.get(mode.course.work, "Copied")
     done, done_before = _done(mode, this), _done(mode, before)
@@ -64,10 +64,10 @@ def _bad(run: EarlierRun) -> int:
     return run.totals.failed.entries + run.totals.rejected.entries
 
 
-def _row(name: str, this: N | None, before: N | None, show: Callable[[N], str]) -> Row:
+def _row(name: str, this: N | None, before: N | None, show: Callable[[N], str]) -> Figure:
     shown = ["" if value is None else show(value) for value in (this, before)]
     told = "" if this is None or before is None or shown[0] == shown[1] else change(this, before)
-    return Row(name, shown[0], shown[1], told)
+    return Figure(name, shown[0], shown[1], told)
 
 
 def change(this: float, before: float) -> str:

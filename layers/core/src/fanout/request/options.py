@@ -75,7 +75,7 @@ class Verify(StrEnum):
         return self in (Verify.CONTENT, Verify.ALL)
 
 
-class Archived(StrEnum):
+class ArchivedPolicy(StrEnum):
     """The policy for objects of the source that lie in an archive and are not restored."""
 
     FAIL = "fail"
@@ -158,13 +158,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
     ] = OnConflict.FAIL
     archived: Annotated[
-        Archived,
+        ArchivedPolicy,
         Meta(
             description="objects of the source in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING that"
             " are not restored: fail: they are failed entries; skip: they are left out, and their copies stay; restore:"
             " the run has S3 restore them, waits, and copies them"
         ),
-    ] = Archived.FAIL
+    ] = ArchivedPolicy.FAIL
     restore: Annotated[Restore, Meta(description="how archived: restore has objects restored")] = field(
         default_factory=Restore
     )

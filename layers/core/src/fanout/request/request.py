@@ -12,7 +12,7 @@ from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import Archived, BucketOptions, OnConflict, Options, Overwrite, Symlinks, Verify
+from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Symlinks, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
 
@@ -54,7 +54,7 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def skips_archived(self) -> bool:
         """Whether an object of the source that is archived is left out."""
-        return self.archived is Archived.SKIP
+        return self.archived is ArchivedPolicy.SKIP
 
     @property
     def restores_archived(self) -> bool:
@@ -62,7 +62,7 @@ class Request(Options, frozen=True, kw_only=True):
 
         Never so in a verification, which copies nothing.
         """
-        return self.archived is Archived.RESTORE and not self.course.compares
+        return self.archived is ArchivedPolicy.RESTORE and not self.course.compares
 
     @property
     def verifies_after(self) -> Verify:
@@ -153,13 +153,13 @@ def _check_certificate(request: Request) -> None:
 
 
 def _check_archived(request: Request) -> None:
-    if request.archived is not Archived.FAIL and not request.source.is_keyed:
+    if request.archived is not ArchivedPolicy.FAIL and not request.source.is_keyed:
         problem = f"the source {request.source} holds no objects"
         raise InvalidRequest("archived", problem, "leave it out, or name s3://")
-    if request.archived is Archived.RESTORE and request.course.compares:
+    if request.archived is ArchivedPolicy.RESTORE and request.course.compares:
         problem = "mode verify has nothing restored"
         raise InvalidRequest("archived", problem, "with it, fail and skip are allowed")
-    if request.restore != Restore() and request.archived is not Archived.RESTORE:
+    if request.restore != Restore() and request.archived is not ArchivedPolicy.RESTORE:
         problem = f"archived is {request.archived.value}, so nothing is restored"
         raise InvalidRequest("restore", problem, "leave it out, or name archived: restore")
 

@@ -37,7 +37,7 @@ _PART_WEIGHT = 250
 _READS_IN_FLIGHT = 32
 
 
-class EarlierRun(Struct, frozen=True):
+class ResumedRun(Struct, frozen=True):
     """A run to be resumed: its ledger, its plan, and the request that continues it."""
 
     ledger: Ledger
@@ -55,7 +55,7 @@ class EarlierRun(Struct, frozen=True):
         return self.plan.request.filters.ages_from_ns
 
 
-def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
+def find_earlier_run(document: Any, ledger: Ledger) -> ResumedRun | None:
     """The run that a request names in ``resume_from``, if it names one.
 
     Raises ``InvalidRequest`` if it has no ledger, or one of another version, and ``LedgerBroken`` if one is not whole.
@@ -77,10 +77,10 @@ def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
     merged = resumed_document(document, earlier.read(keys.REQUEST, Asked).request)
-    return EarlierRun(earlier, earlier.read_plan(), merged)
+    return ResumedRun(earlier, earlier.read_plan(), merged)
 
 
-def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
+def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
     """Write what is taken over from the earlier run; returns the first round: that, and what it did not list.
 
     Raises ``LedgerBroken`` if the earlier run's ledger names an object that is not there: it expires in no order.
@@ -105,7 +105,7 @@ def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segm
     return Segment("", carried=key)
 
 
-def _listed(earlier: EarlierRun) -> tuple[Sequence[Listed], list[Segment]]:
+def _listed(earlier: ResumedRun) -> tuple[Sequence[Listed], list[Segment]]:
     """The records of what was listed (of rounds, or of the last one's segments), and the segments left to list."""
     ledger = earlier.ledger
     records = list(rounds_done(ledger))

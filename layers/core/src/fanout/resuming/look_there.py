@@ -25,7 +25,7 @@ from fanout.resuming.rules import Carried, CarriedBigFile, CarriedLinks, Carried
 from fanout.resuming.standing import LOOKED_AT_ONCE, found_there
 from fanout.work.context import Context
 
-Look = Callable[[Iterable[str]], dict[str, Entry]]
+FindThere = Callable[[Iterable[str]], dict[str, Entry]]
 
 
 def list_or_look(segment: Segment, context: Context) -> Json:
@@ -33,7 +33,7 @@ def list_or_look(segment: Segment, context: Context) -> Json:
     return noting_failure(_look, segment, context) if segment.carried else list_destination(segment, context)
 
 
-def look_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> Look:
+def look_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> FindThere:
     """The look at the destination: at itself or, between two mounts, at what ``list_or_look`` found.
 
     There it raises ``LedgerBroken`` for a path that was not looked for: it is never taken for one that is missing.

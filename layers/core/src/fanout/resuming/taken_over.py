@@ -19,7 +19,7 @@ from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
-from fanout.resuming.look_there import Look
+from fanout.resuming.look_there import FindThere
 from fanout.resuming.rules import still_stands
 from fanout.resuming.standing import LOOKED_AT_ONCE
 
@@ -75,7 +75,7 @@ class TakenOver:
         plan: Plan,
         writer: SegmentWriter,
         source: Tree,
-        look: Look,
+        look: FindThere,
         since: Since,
         copy: Callable[[Entry, bool], None],
         list_again: Callable[[str], None],

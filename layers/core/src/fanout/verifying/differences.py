@@ -64,18 +64,18 @@ class Rules(Struct, frozen=True):
     deletes: bool = False
 
 
-class Difference(Struct, frozen=True):
+class ValueDifference(Struct, frozen=True):
     """A difference, with both values."""
 
     reason: Reason
     text: str
 
 
-def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[Difference]:
+def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[ValueDifference]:
     """The differences, the worst first; the module's table is the contract."""
     if rules.as_metadata:
         return _metadata({**tells_metadata(source), **rules.added}, tells_metadata(destination))
-    found: list[Difference] = []
+    found: list[ValueDifference] = []
     names = _names(kind, source, rules)
     known = {name: kept(name, source, destination) for name in names}
     mode = known.get("mode")
@@ -87,7 +87,7 @@ def differences(kind: Kind, source: Attributes, destination: Attributes, rules: 
         found.append(_difference(Reason.MTIME_DIFFERS, "mtime", *(_shown_time(end) for end in (source, destination))))
     unread = unreadable(kind, source, rules) if rules.deletes else ""
     if unread:
-        found.append(Difference(Reason.ATTRIBUTE_UNREADABLE, f"{unread} at the source"))
+        found.append(ValueDifference(Reason.ATTRIBUTE_UNREADABLE, f"{unread} at the source"))
     return found
 
 
@@ -128,8 +128,8 @@ def _knows_owner(attributes: Attributes) -> bool:
     return attributes.uid is not None and attributes.gid is not None
 
 
-def _difference(reason: Reason, what: str, here: str, there: str) -> Difference:
-    return Difference(reason, f"{what} {here} at the source, {there} at the destination")
+def _difference(reason: Reason, what: str, here: str, there: str) -> ValueDifference:
+    return ValueDifference(reason, f"{what} {here} at the source, {there} at the destination")
 
 
 def _shown_mode(attributes: Attributes) -> str:
@@ -163,7 +163,7 @@ def _time(nanoseconds: int) -> str:
         return f"{seconds}.{rest:09d} s"
 
 
-def _metadata(source: Mapping[str, str], destination: Mapping[str, str]) -> list[Difference]:
+def _metadata(source: Mapping[str, str], destination: Mapping[str, str]) -> list[ValueDifference]:
     names = sorted(name for name in {*source, *destination} if source.get(name) != destination.get(name))
     return [
         _difference(Reason.METADATA_DIFFERS, name, *(_shown(end.get(name)) for end in (source, destination)))

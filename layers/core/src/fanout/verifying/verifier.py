@@ -18,7 +18,7 @@ from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
-from fanout.verifying.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, untold
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, untold
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
 
@@ -223,32 +223,34 @@ def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
     return found.entry, found
 
 
-def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, links: str = "") -> list[Difference]:
+def differences_of(
+    entry: Entry, here: Seen, there: Seen, rules: Rules | None, links: str = ""
+) -> list[ValueDifference]:
     """The differences between two looks at an entry, the worst first."""
-    found: list[Difference] = []
+    found: list[ValueDifference] = []
     source, destination = here.attributes, there.attributes
     if source is not None and destination is not None and entry.kind is not Kind.DIRECTORY:
         kinds = [Kind.SYMLINK if one.is_symlink else Kind.FILE for one in (source, destination)]
         if kinds[0] is not kinds[1]:
             text = f"a {kinds[0].value} at the source, a {kinds[1].value} at the destination"
-            found.append(Difference(Reason.DIFFERS, text))
+            found.append(ValueDifference(Reason.DIFFERS, text))
     if here.checksum != there.checksum:
         text = f"CRC64NVME {here.checksum or 'none'} at the source, {there.checksum or 'none'} at the destination"
-        found.append(Difference(Reason.CHECKSUM, text))
+        found.append(ValueDifference(Reason.CHECKSUM, text))
     elif here.sha256 != there.sha256:
         text = f"SHA-256 {here.sha256 or 'none'} at the source, {there.sha256 or 'none'} at the destination"
-        found.append(Difference(Reason.CHECKSUM, text))
+        found.append(ValueDifference(Reason.CHECKSUM, text))
     if rules is not None and source is not None and destination is not None:
         found += differences(entry.kind, source, destination, rules)
     if links:
-        found.append(Difference(Reason.LINKS_DIFFER, links))
+        found.append(ValueDifference(Reason.LINKS_DIFFER, links))
     return sorted(found, key=lambda one: _ORDER.index(one.reason))
 
 
 _ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS, Reason.ATTRIBUTE_UNREADABLE)
 
 
-def worst(found: list[Difference]) -> tuple[Reason, str] | None:
+def worst(found: list[ValueDifference]) -> tuple[Reason, str] | None:
     """The reason of the worst difference, with the words of all; ``None`` for none."""
     return (found[0].reason, "; ".join(one.text for one in found)) if found else None
 

@@ -17,25 +17,25 @@ from fanout.model.shard import Shard
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 
-Row = list[Any]
+JsonRow = list[Any]
 
 
-def listed_rows(listed: list[Shard], context: Context) -> Iterator[Row]:
+def listed_rows(listed: list[Shard], context: Context) -> Iterator[JsonRow]:
     """The rows of names that the segments wrote, as the ledger holds them."""
     for shard in listed:
         yield from context.ledger.read_rows(shard.key)
 
 
 def spread_rows(
-    rows: Iterable[Row], count: int, file_of: Callable[[Row], str], where: str, context: Context
-) -> Iterator[list[Row]]:
+    rows: Iterable[JsonRow], count: int, file_of: Callable[[JsonRow], str], where: str, context: Context
+) -> Iterator[list[JsonRow]]:
     """``count`` rows in buckets; those of which ``file_of`` says the same are in one. ``where`` tells spills apart."""
     buckets = -(-count // tuning.LINKED_NAMES)
     if buckets <= 1:
         yield list(rows)
         return
     spilled: list[list[str]] = [[] for _ in range(buckets)]
-    held: list[list[Row]] = [[] for _ in range(buckets)]
+    held: list[list[JsonRow]] = [[] for _ in range(buckets)]
     for number, row in enumerate(rows, start=1):
         held[crc32(file_of(row).encode("utf-8", "surrogateescape")) % buckets].append(row)
         if number % tuning.LINKED_NAMES == 0:
@@ -47,9 +47,9 @@ def spread_rows(
         yield [row for _, rows in reading for row in rows]
 
 
-def _spill(held: list[list[Row]], spilled: list[list[str]], where: str, context: Context) -> None:
+def _spill(held: list[list[JsonRow]], spilled: list[list[str]], where: str, context: Context) -> None:
     """Write what each bucket holds, many files at once: of very many names one after the other would take too long."""
-    files: list[tuple[str, list[Row]]] = []
+    files: list[tuple[str, list[JsonRow]]] = []
     for bucket, rows in enumerate(held):
         if rows:
             key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]), where)

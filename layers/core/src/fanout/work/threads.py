@@ -32,7 +32,7 @@ class Threads:
         self._pool, self._work, self._most, self._done = pool, work, most, done
         self._futures: list[Future[None]] = [pool.submit(work)]
         self._usage = _usage()
-        self._suspected: _Look | None = None
+        self._suspected: _Reading | None = None
 
     def review(self) -> bool:
         """Wait a while, add threads if that helps; whether any is at work. Raises what one of them raised."""
@@ -54,7 +54,7 @@ class Threads:
         if waits < max(1, len(self._done) // 2) or busy >= tuning.PROCESSOR_BUSY:
             self._suspected = None
             return
-        look, before = _Look(now[0], now[1] + _queued_seconds()), self._suspected
+        look, before = _Reading(now[0], now[1] + _queued_seconds()), self._suspected
         self._suspected = look
         if before is not None and look.taken - before.taken < tuning.PROCESSOR_BUSY * (look.at - before.at):
             self._suspected = None
@@ -98,7 +98,7 @@ def done_by_threads(work: Callable[[], None], most: int, done: deque[Done], stop
     yield from done
 
 
-class _Look(NamedTuple):
+class _Reading(NamedTuple):
     """When it was, and the seconds for which threads had had a processor or queued for one."""
 
     at: float

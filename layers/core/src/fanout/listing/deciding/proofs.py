@@ -25,7 +25,7 @@ from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 from fanout.request.proven_ends import Ends, directories_to_prove, ends_to_prove, heads_of_look
 
-Look = Callable[[], Decision]
+Decide = Callable[[], Decision]
 _ANY_FILE = Entry("", Kind.FILE)
 # Errors of a HEAD that do not matter here: the copy reports them.
 _REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed)
@@ -87,7 +87,7 @@ class Proofs:
         """Whether the version before holds a file or symlink as its source still is."""
         return self._compares_times and source.kind is not Kind.DIRECTORY and self._earlier.holds(source)
 
-    def decide(self, source: Entry, destination: Entry | None) -> Decision | Look:
+    def decide(self, source: Entry, destination: Entry | None) -> Decision | Decide:
         """Return the decision or, if it takes requests, a look that any thread may run."""
         decision = decide(source, destination, self._compare, self._wider_ns)
         if decision is not Decision.UNCHANGED or destination is None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.deciding.overwriting import with_overwrite
-from fanout.listing.deciding.proofs import Look, Proofs
+from fanout.listing.deciding.proofs import Decide, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
@@ -62,7 +62,7 @@ class Settler:
         answer = self._decided(replace(pair, destination=self._find(pair.place.path)))
         return self._looked_at(*answer) if isinstance(answer, tuple) else answer
 
-    def _decided(self, pair: Pair) -> Pair | tuple[Pair, Look]:
+    def _decided(self, pair: Pair) -> Pair | tuple[Pair, Decide]:
         source = pair.source
         is_open = pair.place.reason is None and source.problem is None and source.kind in _DECIDED
         if not is_open or self._verifies or (source.kind is Kind.SYMLINK and self._skips_symlinks):
@@ -70,7 +70,7 @@ class Settler:
         answer = self._proofs.decide(source, pair.destination)
         return self._as_requested(pair, answer) if isinstance(answer, Decision) else (pair, answer)
 
-    def _looked_at(self, pair: Pair, look: Look) -> Pair:
+    def _looked_at(self, pair: Pair, look: Decide) -> Pair:
         return replace(self._as_requested(pair, look()), heads=self._proofs.heads)
 
     def _as_requested(self, pair: Pair, decision: Decision) -> Pair:

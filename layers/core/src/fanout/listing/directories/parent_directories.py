@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import to_builtins
 
 from fanout.ledger import keys
-from fanout.listing.directories.parents import Seen, SeenParents
+from fanout.listing.directories.parents import SeenParents, Shown
 from fanout.listing.lookups import Find, found_for_listing
 from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.document import Json
@@ -71,9 +71,9 @@ class ParentDirectories:
                 self._look_up(there, here)
             return
         for parent, seen in self._seen.above(path):
-            if seen is Seen.IMPLIED:
+            if seen is Shown.IMPLIED:
                 self._note(parent, None)
-            elif seen is Seen.UNKNOWN:
+            elif seen is Shown.UNKNOWN:
                 self._look_up(parent, parent)
         if is_directory:
             self._seen.at_source(path)

@@ -9,7 +9,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment, within
 
 
-class Seen(Enum):
+class Shown(Enum):
     """How the listings of both ends showed a directory."""
 
     IMPLIED = auto()  # no entry of the source; missing or unfinished at the destination
@@ -39,7 +39,7 @@ class SeenParents:
         if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # otherwise no run has finished it
             self._known = {one for one in self._known if entry.path.startswith(one)} | {entry.path}
 
-    def above(self, path: str) -> list[tuple[str, Seen]]:
+    def above(self, path: str) -> list[tuple[str, Shown]]:
         """The directories above an entry, topmost first, that were not reported yet."""
         last = parent_of(path)
         if last == self._last:
@@ -52,7 +52,7 @@ class SeenParents:
         self._told |= {*new}
         return [(one, self._seen(one)) for one in new]
 
-    def _seen(self, directory: str) -> Seen:
+    def _seen(self, directory: str) -> Shown:
         if directory in self._known:
-            return Seen.KNOWN
-        return Seen.IMPLIED if within(self._segment, directory) else Seen.UNKNOWN
+            return Shown.KNOWN
+        return Shown.IMPLIED if within(self._segment, directory) else Shown.UNKNOWN

@@ -28,7 +28,7 @@ class Bar(Struct, frozen=True):
     text: str
 
 
-class Row(Struct, frozen=True):
+class ShardRow(Struct, frozen=True):
     """A shard; ``predicted_at`` is where it was predicted to end, in percent, if it was."""
 
     shard_id: str
@@ -45,7 +45,7 @@ class Row(Struct, frozen=True):
 class Gantt(Struct, frozen=True):
     """The rows that are drawn; ``others`` shards are not."""
 
-    rows: list[Row]
+    rows: list[ShardRow]
     others: int
     times: list[Tick]
 
@@ -59,7 +59,7 @@ def gantt(activity: Activity) -> Gantt | None:
     return Gantt(rows, activity.shards - len(rows), time_ticks(span))
 
 
-def _row(shard: ShardActivity, activity: Activity, span: float) -> Row:
+def _row(shard: ShardActivity, activity: Activity, span: float) -> ShardRow:
     bars = []
     for number, attempt in enumerate(shard.attempts, start=1):
         following = shard.attempts[number].began if number < len(shard.attempts) else activity.ended
@@ -72,7 +72,7 @@ def _row(shard: ShardActivity, activity: Activity, span: float) -> Row:
         bars.append(Bar(at, min(width, round(100 - at, 2)), attempt.end.value, text))
     begun = shard.attempts[0].began - activity.began
     predicted = shard.predicted_seconds
-    return Row(
+    return ShardRow(
         shard.shard_id,
         bars,
         percent_of(begun + predicted, span) if 0 < begun + predicted <= span and predicted > 0 else None,

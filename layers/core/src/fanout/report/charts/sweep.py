@@ -27,7 +27,7 @@ class Measure(Struct, frozen=True):
     samples: int
 
 
-class Mark(Struct, frozen=True):
+class Whisker(Struct, frozen=True):
     """A dot with its whisker, in percent of the drawing, y from the top."""
 
     x: float
@@ -42,7 +42,7 @@ class Line(Struct, frozen=True):
 
     kind: str
     title: str
-    marks: list[Mark]
+    marks: list[Whisker]
     path: str
 
 
@@ -136,13 +136,13 @@ def _mark(
     height: Callable[[float], float],
     name: str,
     show: Callable[[float], str],
-) -> Mark:
+) -> Whisker:
     text = f"{name}, {one.label}: {show(one.median)} ({show(one.lower)} to {show(one.upper)}, {one.samples:,} samples)"
     y, upper, lower = (round(100 - height(value), 2) for value in (one.median, one.upper, one.lower))
-    return Mark(places[one.at][1], y, upper, lower, text)
+    return Whisker(places[one.at][1], y, upper, lower, text)
 
 
-def _path(marks: Sequence[Mark]) -> str:
+def _path(marks: Sequence[Whisker]) -> str:
     points = [f"{mark.x / 100 * _WIDTH:.1f} {mark.y / 100 * _HEIGHT:.1f}" for mark in marks]
     return f"M{'L'.join(points)}"
 
