@@ -98,6 +98,8 @@ def test_a_batch_of_which_nothing_is_left_starts_nothing(s3: Any, steps: Any, in
         ("", "EventRequest: is not JSON"),
         ("[]", "EventRequest: names no source"),
         ('{"source": "efs:///x", "destination": "efs:///y"}', "EventRequest.source"),
+        # Events name the bucket, so every one of them would be outside the source, and nothing would say so.
+        (json.dumps({**TEMPLATE, "source": "s3://in-abc123-s3alias/in/"}), "EventRequest.source: .* behind it"),
         (json.dumps({**TEMPLATE, "manifest": "s3://a-bucket/m.csv"}), "EventRequest.manifest"),
         (json.dumps({**TEMPLATE, "resume_from": "run-1"}), "EventRequest.resume_from"),
         # PlanTransfer would refuse these, and the events would be lost.

@@ -9,7 +9,7 @@ from fanout.ledger.keys import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.json_text import json_value
-from fanout.model.location import S3Location
+from fanout.model.location import ACCESS_POINT_ALIAS, S3Location
 from fanout.planning.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ports.aws import Starts
 from fanout.request.manifest import KEY, MAY_BE_MISSING
@@ -75,4 +75,7 @@ def _request_of(template: str, manifest: str, max_concurrency: int) -> tuple[Jso
         raise error.of_field(f"EventRequest.{error.field}") from error
     if not isinstance(parsed.source, S3Location):
         raise InvalidRequest("EventRequest.source", f"{request['source']!r} is not in S3", example)
+    if parsed.source.bucket.endswith(ACCESS_POINT_ALIAS):
+        problem = f"{request['source']!r} is the alias of an access point, and events name the bucket behind it"
+        raise InvalidRequest("EventRequest.source", problem, "name that bucket: no event would be inside the source")
     return request, parsed.source
