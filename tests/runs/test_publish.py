@@ -147,6 +147,18 @@ def test_no_other_run_changes_a_version(world: PublishingWorld, mode: str, place
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
 
 
+@pytest.mark.parametrize("place", ["site/versions", "site/versions/v1", "site/versions/v1/d", "site/versions/new"])
+@pytest.mark.parametrize("mode", ["copy", "sync"])
+def test_no_run_keeps_what_it_replaces_in_a_version(world: PublishingWorld, place: str, mode: str) -> None:
+    world.publish()
+    request = {"source": "s3://a-bucket/tree/", "destination": "efs:///other", "backup_to": f"efs:///{place}"}
+    before = sorted((world.mount / "site/versions").iterdir())
+    with pytest.raises(InvalidRequest, match=r"^backup_to: .*lies in the versions of the published tree /site/"):
+        world.following("other").plan({**request, "mode": mode})
+    assert sorted((world.mount / "site/versions").iterdir()) == before
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
 def test_a_published_tree_below_the_root_stays_when_extras_go(world: PublishingWorld) -> None:
     world.publish()
     (world.mount / "extra").mkdir()

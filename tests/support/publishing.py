@@ -37,7 +37,9 @@ class PublishingWorld(World):
 
         def destination(plan: Plan) -> Tree:
             place, stages_at = plan.destination.place.rstrip("/"), plan.staging_place if plan.version else None
-            return PosixTree(self.mount, place, self.run_id, context.nonce, stages_at=stages_at)
+            kept = plan.request.backup_to
+            backup_to = kept.place if kept is not None else ""
+            return PosixTree(self.mount, place, self.run_id, context.nonce, stages_at=stages_at, backup_to=backup_to)
 
         return replace(context, destination=destination)
 
