@@ -147,6 +147,26 @@ def test_no_other_run_changes_a_version(world: PublishingWorld, mode: str, place
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
 
 
+@pytest.mark.parametrize("mode", ["copy to", "sync to", "move to", "move from"])
+@pytest.mark.parametrize("place", ["", "v1", "v1/d"])
+def test_no_run_changes_a_version_by_a_mount_that_shows_the_versions_alone(
+    world: PublishingWorld, mode: str, place: str
+) -> None:
+    """The mount hides that the directory is called versions."""
+    world.publish()
+    other = dataclasses.replace(world.following("other"), mount=world.mount / "site/versions")
+    does, _, way = mode.partition(" ")
+    request = {"source": "s3://a-bucket/tree/", "destination": f"efs:///{place}", "mode": does}
+    if way == "from":
+        other = dataclasses.replace(other, source=PosixTree(other.mount, place, "other", "n"), mount=world.mount)
+        request = {"source": f"efs:///{place}", "destination": "s3://a-bucket/to/", "mode": does}
+    before = world.versions()
+    with pytest.raises(InvalidRequest, match="lies in the versions of the published tree /"):
+        other.plan(request)
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+    assert world.versions() == before
+
+
 @pytest.mark.parametrize("place", ["site/versions", "site/versions/v1", "site/versions/v1/d", "site/versions/new"])
 @pytest.mark.parametrize("mode", ["copy", "sync"])
 def test_no_run_keeps_what_it_replaces_in_a_version(world: PublishingWorld, place: str, mode: str) -> None:

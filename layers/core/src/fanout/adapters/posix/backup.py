@@ -21,7 +21,7 @@ from contextlib import suppress
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.publishing.kept import published_tree_of
+from fanout.adapters.posix.publishing.kept import published_above
 from fanout.model.directories import UNFINISHED_MODE, is_unfinished, parent_of
 from fanout.model.entry import Attributes
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
@@ -47,7 +47,7 @@ class Backup:
         """Make the directory ``backup_to``. Raises ``InvalidRequest`` or ``AccessDenied`` where nothing can be kept."""
         where = f"/{self._place}"
         try:
-            published = published_tree_of(self._directories, self._place)
+            published = published_above(self._directories, self._place)
             if published is not None:
                 problem = f"{where} lies in the versions of the published tree /{published}, which a run would add to"
                 raise InvalidRequest(_FIELD, problem, "name another directory of the destination's file system")

@@ -33,7 +33,7 @@ from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.follow import find_followed
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
-from fanout.adapters.posix.publishing.kept import published_tree_of
+from fanout.adapters.posix.publishing.kept import published_above
 from fanout.adapters.posix.publishing.linking import VersionNames, link_from
 from fanout.adapters.posix.publishing.made import MadeFiles
 from fanout.adapters.posix.publishing.versions import PosixVersions
@@ -379,7 +379,7 @@ class PosixTree:
 
     def published_above(self) -> str | None:
         try:
-            return published_tree_of(self._directories, self._root)
+            return published_above(self._directories, self._root)
         except OSError as error:
             raise Transient(f"looking for a published tree above /{self._root}: {error.strerror}") from error
 

@@ -19,6 +19,15 @@ def published_tree_of(directories: Directories, path: str) -> str | None:
     return next((root for root in roots_in(path) if _is_published(directories, root)), None)
 
 
+def published_above(directories: Directories, path: str) -> str | None:
+    """The same for an end of a run; empty where the mount shows nothing but the versions, and so hides their name.
+
+    Raises ``OSError``.
+    """
+    found = published_tree_of(directories, path)
+    return "" if found is None and _holds_note(directories, "") else found
+
+
 def keep_published(directories: Directories, path: str, link: int | None = None) -> None:
     """Raise ``ItemError`` for a path of the mount that belongs to a published tree.
 
@@ -34,8 +43,12 @@ def keep_published(directories: Directories, path: str, link: int | None = None)
 
 
 def _is_published(directories: Directories, root: str) -> bool:
+    return _holds_note(directories, f"{root}{INSIDE_VERSIONS}")
+
+
+def _holds_note(directories: Directories, path: str) -> bool:
     try:
-        with directories.hold(f"{root}{INSIDE_VERSIONS}") as versions:
+        with directories.hold(path) as versions:
             os.stat(PUBLISHER, dir_fd=versions, follow_symlinks=False)
     except ItemError:  # a symlink in the path: no version lies there
         return False
