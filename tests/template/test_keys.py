@@ -132,6 +132,14 @@ def test_the_documented_key_policy_lets_every_service_in_that_uses_the_key(key_p
         assert any(name.startswith(one.partition(":log-group:")[2].removesuffix("*")) for one in patterns), name
 
 
+def test_the_documented_key_policy_lets_no_service_use_the_key_for_others(key_policy: list[Any]) -> None:
+    """Each service is held to this account's own resources, by what its documentation says that it sends to KMS."""
+    services = {s["Principal"]["Service"]: s.get("Condition", {}) for s in key_policy if "Service" in s["Principal"]}
+    assert all("ACCOUNT" in json.dumps(condition) for condition in services.values())
+    queues = services["events.amazonaws.com"]["ArnLike"]["kms:EncryptionContext:aws:sqs:arn"]
+    assert queues == "arn:aws:sqs:REGION:ACCOUNT:*"
+
+
 def test_the_documented_key_policy_lets_the_roles_of_the_account_use_it(key_policy: list[Any]) -> None:
     [account] = [s for s in key_policy if "AWS" in s["Principal"]]
     assert account["Principal"]["AWS"].endswith(":root")
