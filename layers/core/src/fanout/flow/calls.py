@@ -106,7 +106,9 @@ def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack
 
     from fanout.finishing.divide import FinishShard
 
-    return use_case(convert(field(event, "shard"), FinishShard), context)
+    shard = convert(field(event, "shard"), FinishShard)
+    events.check_id("shard.id", shard.id)
+    return use_case(shard, context)
 
 
 def none_looked_at(event: Json, context: Context) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec import convert
@@ -11,6 +12,9 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
+
+# Ids of segments and shards are parts of keys of the ledger.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}|")
 
 
 def field(event: Json, *path: str) -> Any:
@@ -59,12 +63,22 @@ def messages_of(event: Json) -> dict[str, str]:
 
 def segment_of(event: Json) -> Segment:
     """The segment to list."""
-    return convert(field(event, "segment"), Segment)
+    segment = convert(field(event, "segment"), Segment)
+    check_id("segment.id", segment.id)
+    return segment
 
 
 def shard_of(event: Json) -> Shard:
     """The shard to work on."""
-    return convert(field(event, "shard"), Shard)
+    shard = convert(field(event, "shard"), Shard)
+    check_id("shard.id", shard.id)
+    return shard
+
+
+def check_id(name: str, value: str) -> None:
+    """Raise ``InvalidRequest`` for an id of which a key of the ledger would be another place's."""
+    if not _ID.fullmatch(value):
+        raise InvalidRequest(name, f"{value[:80]!r} is not one of a run", "start the function from the state machine")
 
 
 def has_broken_off(event: Json) -> bool:

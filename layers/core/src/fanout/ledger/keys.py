@@ -89,8 +89,10 @@ MOUNTS = "mounts"
 LATEST = "latest"
 # The same: the versions of a published tree, for people who ask for them.
 VERSIONS = "versions"
+# The same: whether ``fanout doctor`` can write.
+DOCTOR = "doctor"
 # No run can have one of these names.
-BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS)
+BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
 
 # Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
 SEALS = "seals/"
@@ -109,6 +111,14 @@ def run_prefix(run_id: str) -> str:
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
     return f"runs/{run_id}/"
+
+
+def check_run_name(run_id: str, field: str = "run_id") -> None:
+    """Raise ``InvalidRequest`` for the name of a run, or of a probe, whose ledger would be another place."""
+    run_prefix(run_id)
+    if run_id in BESIDE_THE_RUNS:
+        problem = f"{run_id!r} is the name of a place beside the ledgers of runs"
+        raise InvalidRequest(field, problem, "start it under another name")
 
 
 def verification_prefix(run_id: str) -> str:

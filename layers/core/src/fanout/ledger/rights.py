@@ -134,7 +134,7 @@ _BESIDE: dict[str, tuple[str, ...]] = {
     f"{RUNS}{keys.MOUNTS}/*": ("CheckMount",),
     f"{RUNS}{keys.VERSIONS}/*": ("FinishTree",),
     # Asked by ``fanout doctor`` whether it can write.
-    f"{RUNS}doctor/probe": ("CheckMount",),
+    f"{RUNS}{keys.DOCTOR}/probe": ("CheckMount",),
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{keys.SEALS}*": ("PlanTransfer",),

@@ -144,9 +144,7 @@ def check_new(ledger: Ledger) -> None:
 
     Files of an earlier attempt of this task are overwritten, but for its plan, which stays.
     """
-    if ledger.run_id in keys.BESIDE_THE_RUNS:
-        problem = f"{ledger.run_id!r} is the name of a place beside the ledgers of runs"
-        raise InvalidRequest("run_id", problem, "start it under another name")
+    keys.check_run_name(ledger.run_id)
     notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
     documents = (
         keys.REQUEST,

@@ -7,6 +7,7 @@ from typing import Any
 from fanout.efs.measurement import state_of
 from fanout.efs.model import FileSystemState
 from fanout.ledger import probe_keys as keys
+from fanout.ledger.keys import check_run_name
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.probe.experiments import ENDS_PART, rounds_of
@@ -23,6 +24,7 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
     is not probed, because its credits may be others'. A mount without an id, as on a local machine, has no credits.
     """
     began = context.clock.now()
+    check_run_name(context.ledger.run_id, "probe_id")
     request = parse_probe_request(document, mount, max_concurrency)
     file_system_id = context.file_system_ids.get(mount, "")
     state = _state(context, file_system_id, began) if file_system_id else None

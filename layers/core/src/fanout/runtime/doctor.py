@@ -11,13 +11,14 @@ from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
+from fanout.ledger.keys import DOCTOR, run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
 from fanout.ports.finding import Finding, fail, ok
 from fanout.runtime.bootstrap import settings, work_client
 from fanout.runtime.settings import Settings
 
-PROBE_KEY = "runs/doctor/probe"
+PROBE_KEY = f"{run_prefix(DOCTOR)}probe"
 
 
 def require_s3() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -63,9 +64,7 @@ class ManifestLines:
         part = self._part
         if part.is_compressed:
             lines = _split(self._unpacked())
-            for _ in range(part.done):
-                next(lines, None)
-            for line, _ in lines:
+            for line, _ in islice(lines, max(part.done, 0), None):
                 self._next += 1
                 self._line += 1
                 yield _plain(line, first=self._next == 1)
