@@ -93,7 +93,11 @@ class Statement:
 
 def statements_of(function: str, given: Given) -> list[Statement]:
     """What the role of a function says in a deployment, and what a key says of it."""
-    named = functions()[function]["Role"]["Fn::GetAtt"][0]
+    return statements_of_role(functions()[function]["Role"]["Fn::GetAtt"][0], given)
+
+
+def statements_of_role(named: str, given: Given) -> list[Statement]:
+    """The same of any role."""
     role = resources()[named]
     held = [name for name, condition in abilities(role).items() if not condition or given.conditions[condition]]
     own = [("", document) for one in role["Properties"].get("Policies", []) for document in documents(one)]
