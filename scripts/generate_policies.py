@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from textwrap import wrap
 
-from fanout.ledger.rights import STATE_MACHINE, WRITERS, kept_from, written_by
+from fanout.ledger.rights import STATE_MACHINE, WRITERS, closed_to, kept_from, written_by
 
 TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
 # The functions whose roles each parameter names, in that order; the other parameter is that of the second file system.
@@ -88,6 +88,17 @@ def _policy(group: str, number: int, function: str) -> str:
           - Effect: Deny
             Action: s3:PutObject
 {_patterns(kept_from(function))}
+{_closed(function)}"""
+
+
+def _closed(function: str) -> str:
+    if not closed_to(function):
+        return ""
+    return f"""\
+          # What others stage.
+          - Effect: Deny
+            Action: [s3:GetObject, s3:PutObject]
+{_patterns(closed_to(function))}
 """
 
 

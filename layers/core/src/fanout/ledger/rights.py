@@ -36,6 +36,7 @@ _MAP_RESULTS = "map-results/"
 _PHASES = "phases/"
 _FINISHING = "finishing/"
 _ATTEMPTS = "attempts/"
+_STAGED = "staged/*"
 
 # Below a run's prefix, and in the ledger inside it.
 _OF_RUNS: dict[str, tuple[str, ...]] = {
@@ -140,7 +141,7 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{keys.SEALS}*": ("PlanTransfer",),
     "locks/*": ("PlanTransfer", "SummariseTransfer"),
     "probes/*": ("SummariseProbe",),
-    "staged/*": ("CopyShard",),
+    _STAGED: ("CopyShard",),
 }
 # Inside what others may write: only these write here.
 _BOUNDS: dict[str, tuple[str, ...]] = {
@@ -171,6 +172,14 @@ def kept_from(function: str) -> tuple[str, ...]:
     found = [_whole(pattern) if not _shares(pattern, own) else pattern for pattern in others]
     found += [pattern for pattern, writers in _BOUNDS.items() if function not in writers]
     return tuple(one for one in dict.fromkeys(found) if not any(fnmatchcase(sample, one) for sample in samples))
+
+
+def closed_to(function: str) -> tuple[str, ...]:
+    """What lies outside of ``runs/`` that a function must not read or write, though a parameter for data matches it.
+
+    Between two file systems alone, so the policies that CopyShard shares with the others cannot deny it.
+    """
+    return (_STAGED,) if function in WRITE_DATA and function not in OUTSIDE[_STAGED] else ()
 
 
 def sample_of(pattern: str, inner: bool = False) -> str:
