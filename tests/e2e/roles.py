@@ -30,6 +30,7 @@ UNSEEN = {
     "elasticfilesystem:ClientWrite",
     "lambda:GetAccountSettings",
     "s3:PutObjectAcl",
+    "sns:Publish",
     "xray:GetSamplingRules",
     "xray:GetSamplingTargets",
     "xray:PutTelemetryRecords",

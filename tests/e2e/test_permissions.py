@@ -60,7 +60,7 @@ ONE_MAP = {
             },
             "ResultWriter": {
                 "Resource": "arn:aws:states:::s3:putObject",
-                "Parameters": {"Bucket.$": "$.bucket", "Prefix": "runs/results"},
+                "Parameters": {"Bucket.$": "$.bucket", "Prefix": "runs/none/map-results/list"},
             },
             "End": True,
         }
