@@ -9,7 +9,7 @@ import pytest
 
 from fanout.adapters.aws.step_functions import StepFunctionsMaps
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
-from fanout.ports.map_run import MapRun
+from fanout.ports.pacing import MapRun
 from tests.contract.scripted_server import RESET, ScriptedServer, answer
 
 EXECUTION = "arn:aws:states:eu-west-1:111122223333:execution:mine-transfer:run-1"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.listing.directories.open_directories import OpenDirectories
+from fanout.listing.directories.parents import OpenDirectories
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.segment import Segment
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of

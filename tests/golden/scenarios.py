@@ -19,7 +19,7 @@ from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.model.shard import Shard
 from fanout.pacing.pace_copy import end_pacing, pace_copy
 from fanout.partition.partition_shards import partition_shards
-from fanout.ports.map_run import MapRun
+from fanout.ports.pacing import MapRun
 from fanout.probe.probe_work import Effort
 from fanout.probe.samples import Record
 from fanout.summary.summarise_transfer import summarise_transfer

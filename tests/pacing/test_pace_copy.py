@@ -19,7 +19,7 @@ from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
 from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.partition.partition_shards import partition_shards
-from fanout.ports.map_run import MapRun
+from fanout.ports.pacing import MapRun
 from fanout.shards.tasks.attempts import note_throttling
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.rates.run_limits import RunLimits

@@ -14,10 +14,9 @@ from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.deadline import Deadline
 from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
 from fanout.model.outcome import Reason
-from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.model.shard import BigFile, Receipt, Shard, failed_block
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
-from fanout.shards.blocks import failed_block
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.byte_budget import ByteBudget

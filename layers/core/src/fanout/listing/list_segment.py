@@ -21,8 +21,7 @@ from fanout.listing.lookups import LookupQueue, found_for_listing
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import merge_columns
-from fanout.listing.naming.files_elsewhere import FilesElsewhere, may_be_both
-from fanout.listing.naming.placement import naming_rule
+from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_rule
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.listing.unchanged_columns import apart
 from fanout.model.columns import FileColumns, first_path, last_path

@@ -9,9 +9,8 @@ from fanout.ledger import keys
 from fanout.ledger.rows import listed_outcomes, outcome_row
 from fanout.listing.deciding.published import published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
-from fanout.listing.directories.implied import ImpliedDirectories
-from fanout.listing.directories.open_directories import OpenDirectories
 from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
+from fanout.listing.directories.parents import ImpliedDirectories, OpenDirectories
 from fanout.listing.index.index_writer import IndexWriter
 from fanout.listing.list_destination import noted_trees
 from fanout.listing.manifests.looked_up import seen_there

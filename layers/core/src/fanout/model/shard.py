@@ -9,6 +9,7 @@ from msgspec import Struct
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Entry
+from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
 # Operations of one file at an EFS destination: create, write, setattr, close, rename, and half a
@@ -116,3 +117,8 @@ def block_bytes_of(size: int) -> int:
     """8 MiB, or the whole MiB in which a file fits the 10,000 parts of one multipart upload."""
     mebibytes = -(-size // (aws.MULTIPART_PARTS * units.MIB))
     return max(tuning.BLOCK_BYTES, mebibytes * units.MIB)
+
+
+def failed_block(index: int, error: ItemError) -> Receipt:
+    """The receipt of a block that could not be copied."""
+    return Receipt(index, reason=error.reason, message=error.message)

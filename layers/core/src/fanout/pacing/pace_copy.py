@@ -23,8 +23,7 @@ from fanout.pacing.begin_pacing import write_rate
 from fanout.pacing.rows import Decision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
 from fanout.pacing.start import bounds_of
-from fanout.ports.map_run import MapRun
-from fanout.ports.pacing import MapRuns
+from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from fanout.work.rates.run_limits import PacedRate, RunLimits, minute_of

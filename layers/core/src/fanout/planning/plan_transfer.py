@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,9 +14,11 @@ from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys
-from fanout.ledger.documents import Asked
+from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.once import write_once
+from fanout.ledger.run_seal import SECRET_BYTES, RunSeal, Seal, digest_of
+from fanout.ledger.sealing import find_seal, write_seal
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
@@ -25,7 +28,6 @@ from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
-from fanout.planning.seal_run import seal_run
 from fanout.planning.skip_run import skip_run
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
@@ -37,7 +39,7 @@ from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
 from fanout.work.rates.run_limits import RunLimits
-from fanout.work.reference import run_reference
+from fanout.work.reference import run_reference, sealed_prefix
 
 
 def no_functions(_request: Request) -> Json:
@@ -203,3 +205,19 @@ def naming(field: str) -> Iterator[None]:
         if error.field != "bucket":
             raise
         raise error.of_field(field) from error
+
+
+def seal_run(plan: Plan, asked: Asked, ledger: Ledger) -> Ledger:
+    """The ledger in which a plan is written; with a secret where the run is to be certified.
+
+    An attempt that comes after another one keeps its secret: what that one wrote stays readable.
+    """
+    if not plan.request.certificate:
+        return ledger
+    known = find_seal(ledger)
+    is_mine = known is not None and known.execution == plan.origin.execution
+    secret = known.secret if known is not None and is_mine else secrets.token_hex(SECRET_BYTES)
+    prefix = sealed_prefix(plan, ledger)
+    plan_digest, request_digest = (digest_of(document_row(one)) for one in (plan, asked))
+    write_seal(RunSeal(secret, prefix, plan.origin.execution, plan_digest, request_digest), ledger)
+    return ledger.sealed(Seal(prefix, lambda: bytes.fromhex(secret)))

@@ -28,12 +28,11 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.outcome import Outcome, Reason
-from fanout.model.shard import Shard
+from fanout.model.shard import Shard, failed_block
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
 from fanout.restoring.archives import not_restorable, seconds_to_restore
 from fanout.restoring.stand import COPIES_AT_ONCE, RestoreStand, copies_key, restores_asked, stand_key
-from fanout.shards.blocks import failed_block
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
 from fanout.work.context import Context

@@ -13,9 +13,8 @@ from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
-from fanout.model.shard import BigFile, Receipt
+from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
-from fanout.shards.blocks import failed_block
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.shards.tasks.shard_task import ShardTask

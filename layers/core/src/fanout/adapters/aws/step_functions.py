@@ -9,7 +9,7 @@ from typing import Any
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.model.document import Json
 from fanout.model.errors import NotFound
-from fanout.ports.map_run import MapRun
+from fanout.ports.pacing import MapRun
 
 _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 

@@ -1,4 +1,4 @@
-"""Directories above entries that have no entry: how the listings of both ends showed them."""
+"""Directories on the way down to the path that a listing is at: which were shown, implied, or look unchanged."""
 
 from __future__ import annotations
 
@@ -56,3 +56,77 @@ class SeenParents:
         if directory in self._known:
             return Shown.KNOWN
         return Shown.IMPLIED if within(self._segment, directory) else Shown.UNKNOWN
+
+
+class ImpliedDirectories:
+    """Tells directories that the source's keys imply from those that have nothing at the source, in path order.
+
+    In a bucket a directory need not be an object: ``d/f`` is enough. Memory is bounded by the depth.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Entry] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether none is noted."""
+        return not self._open
+
+    def add(self, directory: Entry) -> list[Entry]:
+        """Note a directory that only the destination holds; returns those that proved to be extra."""
+        extra = self._left_by(directory.path)
+        self._open.append(directory)
+        return extra
+
+    def source_entry(self, path: str) -> list[Entry]:
+        """An entry of the source implies the directories above it; returns those that proved to be extra."""
+        if not self._open:
+            return []
+        extra = self._left_by(path)
+        self._open.clear()
+        return extra
+
+    def close(self) -> list[Entry]:
+        """The directories that nothing implied until the end of the listing."""
+        extra, self._open = self._open, []
+        return extra
+
+    def _left_by(self, path: str) -> list[Entry]:
+        extra = [directory for directory in self._open if not path.startswith(directory.path)]
+        self._open = [directory for directory in self._open if path.startswith(directory.path)]
+        return extra
+
+
+class OpenDirectories:
+    """The directories on the way down to the current path that look unchanged; call in path order.
+
+    Writing an entry into a directory moves the directory's mtime. So a directory gets its attributes again if a
+    direct child is written, whatever they were before.
+    """
+
+    def __init__(self) -> None:
+        self._stack: list[Entry] = []
+
+    def left_before(self, path: str) -> list[Entry]:
+        """The directories that end before ``path``: nothing in them was written."""
+        left = []
+        while self._stack and not path.startswith(self._stack[-1].path):
+            left.append(self._stack.pop())
+        return left
+
+    def enter(self, directory: Entry) -> None:
+        """Keep a directory that looks unchanged, after ``left_before`` for its path."""
+        self._stack.append(directory)
+
+    def above(self, path: str) -> Entry | None:
+        """The directory that ``path`` lies in directly, if it still looks unchanged."""
+        return self._stack[-1] if self._stack and parent_of(path) == self._stack[-1].path else None
+
+    def touched(self, path: str) -> Entry | None:
+        """The directory that writing ``path`` changes; ``None`` after the first time."""
+        return self._stack.pop() if self.above(path) else None
+
+    def rest(self) -> list[Entry]:
+        """The directories that the last path lies in."""
+        left, self._stack = self._stack, []
+        return left
