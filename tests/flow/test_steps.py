@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from fanout.flow.events import batch_run_id
 from fanout.flow.steps import STEPS
+from fanout.ledger.keys import run_prefix
 from fanout.ledger.run_seal import PROVERS
 from tests.support.definitions import definition
 
@@ -61,3 +63,12 @@ def test_all_steps_of_a_function_seal_the_ledger_or_none_does() -> None:
     provers = {name for name, step in STEPS.items() if (step.acts_as or name) in PROVERS}
     functions = {STEPS[name].function for name in provers}
     assert provers == {name for name, step in STEPS.items() if step.function in functions}
+
+
+def batch_of(*message_ids: str) -> str:
+    return batch_run_id({"Records": [{"messageId": one, "body": ""} for one in message_ids]})
+
+
+def test_the_same_messages_are_the_same_run_and_its_name_can_be_one() -> None:
+    assert batch_of("a", "b") == batch_of("b", "a") != batch_of("a")
+    assert run_prefix(batch_of("a")).startswith("runs/batch-")

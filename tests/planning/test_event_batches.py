@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.ledger.keys import run_prefix
 from fanout.model.location import S3Location
-from fanout.planning.event_batches import ObjectEvent, batch_of, batch_run_id, parse_events
+from fanout.planning.event_batches import ObjectEvent, batch_of, parse_events
 
 MARKER, PERMANENTLY = "Delete Marker Created", "Permanently Deleted"
 SOURCE = S3Location("my-data", "in/")
@@ -153,8 +152,3 @@ def test_the_order_of_the_messages_changes_nothing(data: Any) -> None:
     assert batch_of(events, SOURCE) == batch_of(shuffled, SOURCE)
     total = batch_of(events, SOURCE)
     assert len(total.keys) + total.repeated + total.deleted + total.outside == len(events)
-
-
-def test_the_same_messages_are_the_same_run_and_its_name_can_be_one() -> None:
-    assert batch_run_id(["a", "b"]) == batch_run_id(["b", "a"]) != batch_run_id(["a"])
-    assert run_prefix(batch_run_id(["a"])).startswith("runs/batch-")

@@ -186,12 +186,6 @@ def summarise_probe(use_case: UseCase, event: Json, context: Context, _stack: St
     return use_case(context, field(event, "state").get("error", {}))
 
 
-def batch_run_id(event: Json) -> str:
-    from fanout.planning.event_batches import batch_run_id
-
-    return batch_run_id(list(events.messages_of(event)))
-
-
 def start_batch(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
     assert stack.starts is not None
     messages, where = events.messages_of(event), (stack.state_machine, stack.work_bucket, stack.max_concurrency)

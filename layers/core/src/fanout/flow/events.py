@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Any
 
 from msgspec import convert
@@ -59,6 +60,11 @@ def window_of(event: Json) -> str:
 def messages_of(event: Json) -> dict[str, str]:
     """The bodies of the messages of a queue by their ids, as Lambda hands them over."""
     return {field(record, "messageId"): field(record, "body") for record in field(event, "Records")}
+
+
+def batch_run_id(event: Json) -> str:
+    """The run of a batch: the same messages, delivered again, are the same run."""
+    return f"batch-{sha256(' '.join(sorted(messages_of(event))).encode()).hexdigest()[:32]}"
 
 
 def segment_of(event: Json) -> Segment:

@@ -168,7 +168,7 @@ STEPS = {
         "StartBatch",
         call=calls.start_batch,
         answers=calls.refused_messages,
-        run_id=calls.batch_run_id,
+        run_id=events.batch_run_id,
     ),
     "PlanProbe": Step("probe.plan_probe:plan_probe", "PlanProbe", call=_plan_probe, run_id=calls.asked_for),
     "OpenProbe": Step("probe.open_probe:open_probe", "OpenProbe", call=calls.in_probe),

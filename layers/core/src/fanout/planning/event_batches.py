@@ -16,8 +16,7 @@ An event says that a key may have changed. What the source holds when the run lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -145,8 +144,3 @@ def batch_of(events: Iterable[ObjectEvent], source: S3Location) -> Batch:
         changes.setdefault(event.key, _Changes()).add(event)
     keys = sorted(key for key, found in changes.items() if not found.are_over)
     return Batch(keys, repeated, len(changes) - len(keys), outside)
-
-
-def batch_run_id(message_ids: Sequence[str]) -> str:
-    """The run of a batch: the same messages, delivered again, are the same run."""
-    return f"batch-{sha256(' '.join(sorted(message_ids)).encode()).hexdigest()[:32]}"
