@@ -31,13 +31,11 @@ class KeptStore:
         self._has_looked = False
 
     def put(self, key: str, data: bytes) -> None:
-        """See ``ports.store.WorkStore``."""
         self._writes(key)
         self._store.put(key, data)
         self._keep(key, data)
 
     def put_new(self, key: str, data: bytes) -> bool:
-        """See ``ports.store.WorkStore``."""
         self._writes(key)
         is_written = self._store.put_new(key, data)
         if is_written:
@@ -45,7 +43,6 @@ class KeptStore:
         return is_written
 
     def get(self, key: str) -> bytes:
-        """See ``ports.store.WorkStore``."""
         self._look(key)
         held = self._documents.get(key)
         if held is not None:
@@ -55,7 +52,6 @@ class KeptStore:
         return self._store.get(key)
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``ports.store.WorkStore``."""
         self._look(prefix)
         if self._names is None or not prefix.startswith(self._prefix):
             return self._store.list(prefix)
@@ -63,7 +59,6 @@ class KeptStore:
         return iter([key for key in self._names[first:] if key.startswith(prefix)])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """See ``ports.store.WorkStore``."""
         self._store.remove(keys)
         for key in keys:
             self._documents.pop(key, None)

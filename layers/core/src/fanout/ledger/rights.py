@@ -175,7 +175,7 @@ def kept_from(function: str) -> tuple[str, ...]:
 
 
 def closed_to(function: str) -> tuple[str, ...]:
-    """What lies outside of ``runs/`` that a function must not read or write, though a parameter for data matches it.
+    """The keys outside of ``runs/`` that a function must not read or write, though a parameter for data matches them.
 
     Between two file systems alone, so the policies that CopyShard shares with the others cannot deny it.
     """

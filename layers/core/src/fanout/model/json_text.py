@@ -28,7 +28,7 @@ def json_value(text: str | bytes) -> Any:
 
 
 def number_problem(value: float) -> str | None:
-    """What is wrong with a number, by the table above."""
+    """The fault of a number, by the table above."""
     if isinstance(value, float):
         return None if isfinite(value) else f"{value!r} is not a finite number"
     return None if abs(value) < _BOUND else f"a number of more than {DIGITS} digits is not read"
