@@ -18,7 +18,8 @@ from fanout_cli.local.deployment import STACK_NAME
 Statement = Mapping[str, Any]
 Client = Callable[[str], Any]
 
-DENIALS = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403"}
+# The last one is the word of SNS.
+DENIALS = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403", "AuthorizationError"}
 ALL = "all"
 # Every wildcard of a resource becomes this name.
 NAME = "permission"
@@ -59,6 +60,7 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
     ),
     "kms:Decrypt": lambda client, arn: client("kms").decrypt(KeyId=arn, CiphertextBlob=b"none"),
     "lambda:InvokeFunction": lambda client, arn: client("lambda").invoke(FunctionName=arn, InvocationType="DryRun"),
+    "sns:Publish": lambda client, arn: client("sns").publish(TopicArn=arn, Message="none"),
     "logs:CreateLogStream": lambda client, arn: client("logs").create_log_stream(
         logGroupName=arn.split(":")[6], logStreamName=NAME
     ),
