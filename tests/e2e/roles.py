@@ -31,7 +31,6 @@ UNSEEN = {
     "elasticfilesystem:ClientWrite",
     "lambda:GetAccountSettings",
     "s3:PutObjectAcl",
-    "sns:Publish",
     "xray:GetSamplingRules",
     "xray:GetSamplingTargets",
     "xray:PutTelemetryRecords",
