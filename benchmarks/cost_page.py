@@ -42,10 +42,9 @@ EXAMPLES = (
 
 HEAD = """# What a run costs
 
-Every run says beforehand what it will take and cost, and afterwards what the ledger counted. Both stand in
-`summary.json` (`forecast`), in the report, and in the terminal (`fanout start`, `mode: plan`). `fanout
-estimate` says it for a number of entries and bytes, without an account ([estimate](../how-to/estimate.md)). What the
-figures rest on: [decision 13](../develop/decisions/0013-forecast.md).
+Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
+(`forecast`), the report and the terminal. [`fanout estimate`](../how-to/estimate.md) says it for a number of entries
+and bytes, without an account. What the figures rest on: [decision 13](../develop/decisions/0013-forecast.md).
 
 While nothing runs, only storage and [monitoring](../operate/monitoring.md#what-it-costs) cost. All figures leave out
 logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
@@ -64,39 +63,39 @@ FOOT = """
 | KMS | two requests for a certificate; its key costs a dollar a month, which no forecast holds |
 
 - EFS meters `cp` and DataSync in the same way. Bursting and provisioned throughput meter nothing.
-- Functions that only wait for the file system cost. So a run starts no more of them than reach the limit of a measured
-  file system.
-- The figures hold PaceCopy's seconds, the looks of functions at the limits, and what a sync deletes. Deletions
-  themselves cost nothing at S3.
-- `verify` asks both ends again: a HEAD for each object, and every byte of a mount is read, and metered, once more. An
-  object without a CRC64NVME of its own is read again too, which the figures leave out. With `certificate: true` every
-  object is read again, and the figures hold it.
-- What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after a copy also asks
-  about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it
-  unchanged; the index then spares the next run. The forecast of a run, made after its listing, holds these requests.
+- Functions that only wait cost, so a run starts no more than reach the limit of a measured file system.
+- Deletions cost nothing at S3.
+- `verify` costs a HEAD for each object, and every byte of a mount read, and metered, once more. Figures leave out
+  reading objects without a CRC64NVME. With `certificate: true` every object is read again, and the figures hold it.
+- What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
+  once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it unchanged. The forecast
+  made after the listing holds these requests.
 
 ## Beside DataSync
 
 A forecast shows the price of DataSync too, in the cheaper mode that can do the same work, and names it
-([comparison](comparison.md)).
+([other differences](comparison.md)).
 
 | | Basic | Enhanced |
 |---|---|---|
-| its fee | by the GB | by the GB, and for each execution |
-| items of a task | 50 million at most | no such limit |
+| way of working | prepares, transfers and verifies one after the other | at the same time |
+| its fee | $0.0125 a GB | $0.015 a GB, $0.55 an execution |
+| items of a task | 50 million at most | practically no limit |
+| transfers | all | all but S3 on Outposts; older pages say S3 to S3 alone |
+| verification by default | all data, at both ends | what was transferred |
 | `verify: none` | VerifyMode `NONE` | the same |
 | `verify: copied` | reads the destination again | the same |
 | `verify: content`, `all`, `mode: verify` | reads both ends again | not possible |
 
-- Unless told otherwise Basic verifies all data, at both ends: the line below each example says what that takes. We set
-  `NONE` for it where our own run does not verify, in its favour.
-- Requests and metering of its copy are taken to be ours, without what stages between two file systems. Neither has
-  been measured on AWS.
+Where our run does not verify, Basic is set to `NONE`, in its favour; the line below each example says what its
+default takes. Requests and metering of its copy are taken to be ours, without what stages between two file systems.
+Neither has been measured on AWS.
 
 ## Other prices
 
-Your region's, or those that you have agreed on: `"prices": {"efs_written_gb": 0.07}` in a request, or for a whole stack
-the parameter `Prices` ([parameters](../reference/parameters.md)); the request's come first. An unknown name is refused.
+Your region's, or those that you have agreed on: `"prices": {"efs_written_gb": 0.07}` in a request, or the parameter
+`Prices` ([parameters](../reference/parameters.md)) for a whole stack; the request's come first. An unknown name is
+refused.
 """
 
 

@@ -222,9 +222,8 @@ def document() -> str:
     ]
     return f"""# Limits
 
-What a run of up to a billion entries takes, and every quota that it keeps: on paper. Nothing of it is measured on AWS.
-`python -m benchmarks.scale` writes this page from a model that walks the states. A test fails where the page is not
-what the model says, or a quota is not kept.
+What a run of up to a billion entries takes, and every quota that it keeps: on paper, not measured on AWS. `python -m
+benchmarks.scale` writes this page from a model that walks the states; a test compares, and holds the quotas.
 
 | assumed | value |
 |---|---|
@@ -263,14 +262,14 @@ are the product's own (`fanout.facts`).
 | BeginDeletion, SummariseTransfer | shards | four requests a shard |
 | RemoveDirectories | directories that the run made | it sets the times of all of them again, task after task |
 
-A copy waits longest for its listing, which {LIST_CONCURRENCY} functions do at a time. RemoveDirectories is no part of
-the minutes above: only a sync that deletes waits for it. It is not divided, so a sync that makes ten million
+A copy waits longest for its listing, which {LIST_CONCURRENCY} functions do at a time. Only a sync that deletes waits
+for RemoveDirectories, which is no part of the minutes above and is not divided: a sync that makes ten million
 directories and deletes something takes hours longer.
 
 ## Measured beside the model
 
-`python -m benchmarks.phases` lists and cuts a synthetic tree with the engine and measures the phases of one function
-over a ledger whose requests take {LEDGER_SECONDS * 1000:.0f} ms, on a machine of two cores. Asked are 25%.
+`python -m benchmarks.phases` runs the phases of one function on a synthetic tree, over a ledger whose requests take
+{LEDGER_SECONDS * 1000:.0f} ms, on two cores. Asked are 25%.
 
 | entries | phase | shards | on paper s | measured s | error |
 |---|---|---|---|---|---|
@@ -280,9 +279,9 @@ RemoveDirectories and FinishTree wait for the file system: [finishing by workers
 
 ## A directory of very many names
 
-A file system hands out names in no order, and a listing needs them in order. A listing holds at most twice
-{tuning.NAMES_HELD:,} names of one directory at once. It reads a larger directory again for each
-{tuning.NAMES_HELD:,} names that a segment lists of it, and each segment of it begins with reading all its names.
+File systems hand out names in no order. A listing holds at most twice {tuning.NAMES_HELD:,} names of one directory. It
+reads a larger one again for each {tuning.NAMES_HELD:,} names that a segment lists of it, and once at the begin of each
+segment.
 """
 
 
