@@ -9,7 +9,7 @@ from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.verifying.moved import pin_of_copy
+from fanout.verifying.moved import is_copy_of
 
 
 def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) -> LookAtSource:
@@ -42,6 +42,6 @@ def _gone(destination: Tree, entry: Entry) -> ItemError | None:
         return ItemError(Reason.MISSING, "its copy was there when both ends were compared")
     is_directory = entry.kind is Kind.DIRECTORY
     same = (found.entry.kind is Kind.DIRECTORY) is is_directory and (is_directory or found.entry.size == entry.size)
-    if not same or (entry.replaces and pin_of_copy(found.entry) != entry.replaces):
+    if not same or (entry.replaces and not is_copy_of(entry.replaces, found)):
         return ItemError(Reason.DESTINATION_CHANGED, "its copy is not the one that was compared")
     return None

@@ -167,4 +167,4 @@ def _opened(tree: Tree, entry: Entry) -> tuple[Source, str]:
         raise ItemError(Reason.MISSING, "the destination does not hold it")
     if found.entry.size != entry.size:
         raise ItemError(Reason.DIFFERS, "the destination no longer holds a file of this size")
-    return tree.open(found.entry), pin_of_copy(found.entry)
+    return tree.open(found.entry), pin_of_copy(found)

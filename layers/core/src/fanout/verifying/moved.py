@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row
-from fanout.model.entry import Attributes, Entry, Kind, permissions_of
+from fanout.model.entry import Attributes, Entry, Found, Kind, permissions_of, whole_seconds
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Deletion, Shard
 from fanout.request.parts.given_attributes import GivenAttributes
@@ -43,14 +44,22 @@ class Proven(Struct, frozen=True):
         return [*(one.shard for one in self.deletions), *self.names]
 
 
-def pin_of_copy(found: Entry) -> str:
-    """Tells a copy from one that was written later: its ETag, or on a mount its ctime.
+def pin_of_copy(found: Found) -> str:
+    """Tells a copy from one that was written later: on a mount its ctime, in a bucket its ETag, time and metadata.
 
-    Empty for a directory of a mount, whose ctime moves with what comes into it.
+    An object that is written again with other metadata keeps its ETag, and its time to the second. Empty for a
+    directory of a mount, whose ctime moves with what comes into it.
     """
-    if found.etag or found.kind is Kind.DIRECTORY:
-        return found.etag
-    return str(found.changed_ns)
+    entry, told = found.entry, found.attributes
+    if entry.etag:
+        known = [] if told is None else [told.mode, told.uid, told.gid, told.mtime_ns, sorted(told.headers.items())]
+        return f"{entry.etag} {whole_seconds(entry.changed_ns)} {crc32(repr(known).encode()):08x}"
+    return "" if entry.kind is Kind.DIRECTORY else str(entry.changed_ns)
+
+
+def is_copy_of(pin: str, found: Found) -> bool:
+    """Whether what stands at the destination is the copy that was compared; a listing pins an object by its ETag."""
+    return pin in (pin_of_copy(found), found.entry.etag)
 
 
 def pin_of_directory(entry: Entry, seen: Attributes | None, plan: Plan) -> str:

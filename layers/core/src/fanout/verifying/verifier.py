@@ -123,7 +123,7 @@ class Verifier:
         if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         told = told_whole(entry, here, self.rules)
-        here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found.entry)
+        here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found)
         return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy, here.attributes)
 
     def _archived(self, entry: Entry) -> str:

@@ -27,11 +27,11 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Found, Kind
 from fanout.model.outcome import Result
 from fanout.request.plan import Plan
 from fanout.request.transfer_fields import Decides, fields_up_to
-from fanout.verifying.moved import Proven, pin_of_copy
+from fanout.verifying.moved import Proven, is_copy_of
 from fanout.verifying.proofs.earlier_blocks import EarlierBigFile, big_files_of, is_listed_as
 from fanout.verifying.verify_rules import Indexes, rules_of
 
@@ -68,11 +68,11 @@ class EarlierProof(Struct, frozen=True):
     checksum: str | None
     is_told_whole: bool
 
-    def holds(self, listed: Entry, copy: Entry | None) -> bool:
+    def holds(self, listed: Entry, copy: Found | None) -> bool:
         """Whether both ends are as they were when they were compared; the module's table is the contract."""
         if copy is None or listed.kind is Kind.DIRECTORY or not self.entry.replaces:
             return False
-        return self.same_source(listed) and copy.size == listed.size and pin_of_copy(copy) == self.entry.replaces
+        return self.same_source(listed) and copy.entry.size == listed.size and is_copy_of(self.entry.replaces, copy)
 
     def same_source(self, listed: Entry) -> bool:
         """Whether the source is listed as it was when it was compared: on a mount by ctime, inode, size and mtime."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Found, Kind
 from fanout.model.outcome import Outcome, Result
 from fanout.ports.tree import Tree
 from fanout.verifying.digests import entry_digest
@@ -57,9 +57,8 @@ class SecondLook(Struct, frozen=True):
         outcome = Outcome.done(entry, Result.UNCHANGED, checksum)
         return Verified(outcome, digest, digest, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces)
 
-    def _copy_of(self, entry: Entry) -> Entry | None:
+    def _copy_of(self, entry: Entry) -> Found | None:
         try:
-            found = self.destination.find_stored(entry.placed.path)
+            return self.destination.find_stored(entry.placed.path)
         except Exception:  # noqa: BLE001 - the comparison meets it again, and says so
             return None
-        return None if found is None else found.entry
