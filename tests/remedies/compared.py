@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
+from fanout.adapters.posix import attributes
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import AccessDenied
@@ -16,6 +17,7 @@ from tests.remedies.table import Follow, follows
 from tests.support.memory import MemoryEntryCopier
 
 VERIFY: Json = {"mode": "verify"}
+MOVE: Json = {"mode": "move"}
 COPY_ALWAYS: Json = {"mode": "copy", "compare": "always"}
 
 
@@ -68,6 +70,16 @@ for _reason, (_change, _paths) in CHANGES.items():
     for _path in _paths:
         _again = {"mode": "copy"} if _reason is Reason.MISSING else COPY_ALWAYS
         follows(_reason)(changed(_reason, _path, _change, _again))
+
+
+@follows(Reason.OWNER_DIFFERS, 1)
+def move_by_content(lab: Lab) -> None:
+    os.chown(lab.write("f"), 7, 8)
+    with patch.object(attributes, "_change_owner", lambda *_: False):
+        lab.fails(Reason.OWNER_DIFFERS, MOVE)
+        assert lab.held("source") == {"f": "content"}
+        lab.start({**MOVE, "verify": "content"})
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
 
 
 @follows(Reason.METADATA_DIFFERS, 0, "bucket bucket")

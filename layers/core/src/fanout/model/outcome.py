@@ -286,7 +286,8 @@ class Reason(StrEnum):
     MODE_DIFFERS = _failed("mode differs", _COPY_IT)
     OWNER_DIFFERS = _failed(
         "owner differs",
-        "copy it: start a transfer with mode copy and compare always; a mount keeps owners only with PosixUserId=0",
+        "copy it: start a transfer with mode copy and compare always; a mount keeps owners only with PosixUserId=0;"
+        " or move with verify: content, which lets owner, mode and mtime go",
     )
     MTIME_DIFFERS = _failed("mtime differs", _COPY_IT)
     LINKS_DIFFER = _failed("hard links differ", _COPY_IT)

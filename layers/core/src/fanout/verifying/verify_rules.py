@@ -42,11 +42,14 @@ class NotCompared(Struct, frozen=True):
 
 
 def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
-    """The rules for attributes; ``None`` for nothing."""
+    """The rules for attributes; ``None`` for nothing.
+
+    A move compares owners also where the destination keeps none: what it deletes would be all that tells them.
+    """
     if not compares_attributes(plan):
         return None
     return Rules(
-        not _owner_limitation(ledger),
+        plan.proves_move or not _owner_limitation(ledger),
         plan.request.inside_s3,
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
@@ -103,7 +106,7 @@ def not_compared(
     if not compares_attributes(plan):
         return found
     limitation = _owner_limitation(ledger)
-    if limitation:
+    if limitation and not plan.moves:
         found.append(NotCompared("owners", limitation, None))
     if plan.request.attributes.mtime is Mtime.NOW:
         found.append(NotCompared("mtime", "attributes.mtime: now gives copies a time that no object tells", None))
