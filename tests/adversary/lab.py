@@ -34,6 +34,7 @@ from fanout.report import page
 from fanout.request import parse as requests
 from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
+from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
@@ -241,7 +242,10 @@ class Lab:
                         backup_to=place,
                     )
                 )
-            return opened[-1]
+            if not self.between_mounts:
+                return opened[-1]
+            with self.conductor.paused():
+                return keep_out(end, opened[-1], plan, Ledger(self.store.plain, run_id, prefix))
 
         def copier(plan: Plan) -> S3EntryCopier | None:
             source, destination = plan.request.source, plan.request.destination

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,23 @@ def of(direction: str, ends: Ends, number: int = 0) -> Script:
 def test_one_place_is_refused(number: int, tmp_path: Path) -> None:
     outcome = carry_out(of(*ENDS[number], number), tmp_path / "lab")
     assert (outcome.findings, outcome.statuses) == ([], [(REFUSED_RUN, "FAILED"), ("last", "SUCCEEDED")])
+
+
+ASKED_TOO: tuple[dict[str, Any], ...] = (
+    {"manifest": "s3://lists-bucket/list.jsonl"},
+    {"limits": {"max_dollars": 5.0, "max_seconds": 600, "window": "00:00-23:59 UTC"}},
+    {"include": ["**"], "compare": "always", "report_entries": "all"},
+)
+
+
+@pytest.mark.parametrize("more", ASKED_TOO, ids=lambda more: next(iter(more)))
+@pytest.mark.parametrize("number", range(sum(direction in (TWO_MOUNTS, INSIDE_S3) for direction, _ in ENDS)))
+def test_one_place_is_refused_whatever_else_is_asked(number: int, more: dict[str, Any], tmp_path: Path) -> None:
+    direction, ends = [one for one in ENDS if one[0] in (TWO_MOUNTS, INSIDE_S3)][number]
+    acts = (Act("run", REFUSED_RUN, {**ends, **MODES[number % len(MODES)], **more}), Act("run", "last"))
+    manifest = {name: more[name] for name in more.keys() & {"manifest"}}
+    outcome = carry_out(Script(0, direction, SOURCE, (), acts, manifest, ledger_in_s3=True), tmp_path / "lab")
+    assert (outcome.findings, outcome.statuses[0]) == ([], (REFUSED_RUN, "FAILED"))
 
 
 @pytest.mark.parametrize("direction", [TWO_MOUNTS, INSIDE_S3])
