@@ -6,6 +6,7 @@ import re
 import stat
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -108,3 +109,19 @@ def mtime_of(headers: dict[str, str]) -> int | None:
         return None
     mtime_ns = int(told[1]) * (1 if told[2] else 1_000_000)
     return mtime_ns if abs(mtime_ns) < 2**63 * _SECOND_NS else None
+
+
+def told_by(tool: str, headers: dict[str, str]) -> dict[str, Any]:
+    """The attributes of an object that a tool wrote in its own way, by the fields of a version."""
+    said = {name.removeprefix(USER): text for name, text in headers.items() if name.startswith(USER)}
+    if tool == "s3cmd":
+        said = dict(pair.split(":", 1) for pair in said.get("s3cmd-attrs", "").split("/") if pair)
+    elif tool == "rclone":
+        said = {name: text for name, text in said.items() if name == "mtime"}
+    found: dict[str, Any] = {name: int(said[name]) for name in ("uid", "gid") if name in said}
+    if "mode" in said:
+        found["mode"] = stat.S_IMODE(int(said["mode"]))
+    if "mtime" in said:
+        seconds, _, fraction = said["mtime"].partition(".")
+        found["mtime_ns"] = int(seconds) * _SECOND_NS + int(fraction.ljust(9, "0") or 0)
+    return found

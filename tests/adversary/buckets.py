@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 
-from tests.adversary.attributes import FORMS, id_of, mode_of, mtime_of
+from tests.adversary.attributes import FORMS, POSIX, id_of, mode_of, mtime_of, told_by
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_words import Stored
 from tests.adversary.script import Change, Spec, bytes_of
@@ -14,7 +15,9 @@ from tests.adversary.trees import Snapshot, Version
 class BucketPlace:
     """The keys below a prefix of a bucket."""
 
-    def __init__(self, s3: LyingS3, bucket: str, prefix: str) -> None:
+    def __init__(self, s3: LyingS3, bucket: str, prefix: str, tool: str = "") -> None:
+        """``tool`` is whose attributes the request reads where an object has none of the product's."""
+        self._tool = tool
         self._s3, self.bucket, self.prefix = s3, bucket, prefix
         self.name = f"{bucket}/{prefix}"
         self._older: dict[str, list[Stored]] = {}
@@ -46,7 +49,7 @@ class BucketPlace:
 
     def snapshot(self) -> Snapshot:
         return {
-            key.removeprefix(self.prefix): object_version(key, stored)
+            key.removeprefix(self.prefix): object_version(key, stored, self._tool)
             for key, stored in self._objects.items()
             if key.startswith(self.prefix) and key != self.prefix
         }
@@ -89,9 +92,8 @@ class BucketPlace:
             self._s3.truth.put(self.bucket, key, data, dict(there.headers) if there else {})
 
 
-def object_version(key: str, stored: Stored) -> Version:
-    """An object as a version of an entry."""
-
+def object_version(key: str, stored: Stored, tool: str = "") -> Version:
+    """An object as a version of an entry, with what ``tool`` wrote where it tells nothing in its own keys."""
     mode = mode_of(stored.headers)
     kind = "symlink" if mode is not None and stat.S_ISLNK(mode) else "file"
     if key.endswith("/") and not stored.data:
@@ -100,4 +102,6 @@ def object_version(key: str, stored: Stored) -> Version:
     mark = f"{stored.etag} {stored.modified}"
     changed_ns = stored.modified * 10**9
     uid, gid = (id_of(stored.headers, name) for name in ("owner", "group"))
-    return Version(kind, stored.data, plain, mtime_of(stored.headers), uid, gid, mark, changed_ns)
+    found = Version(kind, stored.data, plain, mtime_of(stored.headers), uid, gid, mark, changed_ns)
+    own = any(name.startswith(POSIX) for name in stored.headers)
+    return found if own or not tool else replace(found, **told_by(tool, stored.headers))

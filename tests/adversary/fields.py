@@ -34,6 +34,9 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
         first = (BEGIN_SECONDS // 60 + begins) % _MINUTES
         times = (f"{one // 60:02d}:{one % 60:02d}" for one in (first, (first + 30) % _MINUTES))
         options["limits"] = {**options.get("limits", {}), "window": f"{'-'.join(times)} UTC"}
+    told = _told(draw)
+    if direction == S3_TO_MOUNT and told:
+        options["attributes"] = {**options.get("attributes", {}), **told}
 
 
 def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
@@ -67,6 +70,12 @@ def _attributes(draw: Random, direction: str, options: dict[str, Any]) -> dict[s
     if given and (override or direction != S3_TO_MOUNT):
         given["override"] = True
     return given
+
+
+def _told(draw: Random) -> dict[str, Any]:
+    """Whose attributes of objects are read, and whether their set-id bits are kept."""
+    chances, tool = [draw.random() for _ in range(2)], draw.choice(("rclone", "s3fs", "s3cmd"))
+    return {**({"from": tool} if chances[0] < 0.3 else {}), **({"set_ids": True} if chances[1] < 0.3 else {})}
 
 
 def judge_report(record: Record) -> Iterator[Finding]:

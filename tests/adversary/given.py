@@ -37,6 +37,19 @@ def _dressed(version: Version, given: dict[str, Any]) -> Version:
     return replace(version, uid=uid, gid=gid, mode=mode, mtime_ns=mtime_ns)
 
 
+def bound(tree: Snapshot, given: dict[str, Any]) -> Snapshot:
+    """What a stack without parameters of its own lets the files of a mount have of objects."""
+    return {path: _bound(version, bool(given.get("set_ids"))) for path, version in tree.items()}
+
+
+def _bound(version: Version, set_ids: bool) -> Version:
+    mode = version.mode
+    if version.kind != "file" or mode is None or not mode & 0o6000:
+        return version
+    roots = (mode & 0o4000 and version.uid == 0) or (mode & 0o2000 and version.gid == 0)
+    return version if set_ids and not roots else replace(version, mode=mode & ~0o6000)
+
+
 def of_implied(options: dict[str, Any]) -> int:
     """The mode of a directory that only keys imply."""
     return int(options.get("attributes", {}).get("directory_mode", "0755"), 8)

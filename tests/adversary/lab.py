@@ -33,6 +33,7 @@ from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
 from fanout.request.options import Symlinks
+from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
@@ -161,7 +162,8 @@ class Lab:
 
     def _source(self) -> Place:
         if self.script.direction in (S3_TO_MOUNT, INSIDE_S3):
-            return BucketPlace(self.s3, "source-bucket", "tree/in/")
+            tool = self.script.options.get("attributes", {}).get("from", "")
+            return BucketPlace(self.s3, "source-bucket", "tree/in/", tool)
         keeps = self.script.direction == MOUNT_TO_S3
         return MountPlace(self.base / "data", "in", self.clock, keeps_mtimes=keeps)
 
@@ -240,6 +242,7 @@ class Lab:
                         follow=follow,
                         overwrite=overwrite,
                         backup_to=place,
+                        allowed=allowed_for(plan.request, StackAllows()),
                     )
                 )
             if not self.between_mounts:
@@ -264,7 +267,9 @@ class Lab:
             clock=self.clock,
             ends_at=self.clock.now() + 900,
             nonce=nonce,
-            source=lambda plan: with_given_attributes(tree("source", plan), plan.request.attributes),
+            source=lambda plan: with_given_attributes(
+                tree("source", plan), plan.request.attributes, allowed_for(plan.request, StackAllows())
+            ),
             destination=lambda plan: tree("destination", plan),
             entry_copier=copier,
             is_one_bucket=lambda plan, key: is_one_bucket(

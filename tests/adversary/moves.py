@@ -62,8 +62,8 @@ def judge_move(
 
     ``story`` is the source from the script's beginning.
     """
-    then, now = (view(tree, script.direction, options) for tree in trees)
-    trees_then = [view(tree, script.direction, options) for tree in story]
+    then, now = (view(tree, script.direction, options, bounds=False) for tree in trees)
+    trees_then = [view(tree, script.direction, options, bounds=False) for tree in story]
     gone = {path for path in then if path not in now}
     for path in sorted(gone):
         version, copy = then[path], there.get(path)

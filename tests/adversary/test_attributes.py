@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.adversary.attributes import FORMS, POSIX, foreign, id_of, mode_of, mtime_of
+from tests.adversary.attributes import FORMS, POSIX, foreign, id_of, mode_of, mtime_of, told_by
 from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, Spec
 
 FILE = Spec("f", size=9, seed=3, mode=0o640, mtime_ns=-7, uid=1000, gid=5)
@@ -44,3 +44,17 @@ def test_each_form_is_drawn_and_the_farthest_times_where_no_file_system_keeps_th
     assert {spec.mtime_ns < 2**63 for spec in drawn[INSIDE_S3]} == {True, False}
     assert min(spec.mtime_ns for spec in drawn[INSIDE_S3]) < -(2**63)
     assert all(-8 < spec.mtime_ns < 2**64 for spec in drawn[S3_TO_MOUNT])
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("rclone", {"mtime_ns": 7_000_000_005}),
+        ("s3fs", {"mode": 0o640, "mtime_ns": 7_000_000_000, "uid": 1000, "gid": 5}),
+        ("s3cmd", {"mode": 0o640, "mtime_ns": 7_000_000_000, "gid": 5}),
+    ],
+)
+def test_what_a_tool_wrote_is_read_where_the_request_names_it(tool: str, told: dict[str, int]) -> None:
+    spec = Spec("f", mode=0o640, mtime_ns=7_000_000_005, uid=1000, gid=5, attributes=tool)
+    assert told_by(tool, FORMS[tool](spec)) == told
+    assert told_by("s3fs" if tool == "s3cmd" else "s3cmd", FORMS[tool](spec)) == {}

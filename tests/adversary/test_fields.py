@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.adversary.fields import judge_report
-from tests.adversary.given import dressed
+from tests.adversary.given import bound, dressed
 from tests.adversary.result import Result
 from tests.adversary.scope import Record
 from tests.adversary.script import DIRECTIONS
@@ -56,6 +56,26 @@ def test_an_entry_gets_what_it_does_not_name_and_with_override_all() -> None:
     assert (shown["own"].mode, shown["own"].uid, shown["own"].gid, shown["own"].mtime_ns) == (0o755, 1, 3, None)
 
 
+@pytest.mark.parametrize(
+    ("mode", "owner", "asked", "kept"),
+    [
+        (0o4755, 1000, True, 0o4755),
+        (0o4755, 1000, False, 0o755),
+        (0o6755, 0, True, 0o755),
+        (0o755, 0, False, 0o755),
+    ],
+)
+def test_set_id_bits_of_objects_need_their_word_and_those_of_root_more(
+    mode: int, owner: int, asked: bool, kept: int
+) -> None:
+    tree = {
+        "f": Version("file", mode=mode, uid=owner, gid=owner),
+        "d/": Version("directory", mode=0o2755, uid=0, gid=0),
+    }
+    shown = bound(tree, {"set_ids": asked})
+    assert (shown["f"].mode, shown["d/"].mode) == (kept, 0o2755)
+
+
 def test_every_field_is_drawn_and_attributes_where_a_request_takes_them() -> None:
     drawn: dict[str, set[str]] = {"attributes": set(), "report_entries": set(), "window": set()}
     for seed in range(600):
@@ -63,5 +83,8 @@ def test_every_field_is_drawn_and_attributes_where_a_request_takes_them() -> Non
         names = {*script.options, *script.options.get("limits", {})}
         for name in names & drawn.keys():
             drawn[name].add(script.direction)
+    given = [script_of(seed).options.get("attributes", {}) for seed in range(0, 600, len(DIRECTIONS))]
+    assert {one["from"] for one in given if "from" in one} == {"rclone", "s3fs", "s3cmd"}
+    assert {one.get("set_ids") for one in given} == {None, True}
     assert drawn["attributes"] == set(DIRECTIONS) - {"inside S3"}
     assert drawn["report_entries"] == drawn["window"] == set(DIRECTIONS)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from fanout.listing.naming.escaping import escape_key, escape_path
-from tests.adversary.given import dressed
+from tests.adversary.given import bound, dressed
 from tests.adversary.script import S3_TO_MOUNT
 from tests.adversary.trees import Snapshot
 
@@ -15,12 +15,14 @@ from tests.adversary.trees import Snapshot
 _HOPS = 40
 
 
-def view(tree: Snapshot, direction: str, options: dict[str, Any]) -> Snapshot:
-    """What the destination should show of the tree, before filters."""
+def view(tree: Snapshot, direction: str, options: dict[str, Any], *, bounds: bool = True) -> Snapshot:
+    """What the destination should show of the tree, before filters; without ``bounds`` what the request asks for."""
     if options.get("symlinks") == "follow" and direction != S3_TO_MOUNT:  # a bucket has none to follow
         tree = followed(tree)
     if "attributes" in options:
         tree = dressed(tree, options["attributes"])
+    if bounds and direction == S3_TO_MOUNT:
+        tree = bound(tree, options.get("attributes", {}))
     if options.get("on_conflict") == "escape":
         return {escaped(path, tree, direction): version for path, version in tree.items()}
     return tree
