@@ -6,12 +6,14 @@ that asks in series what could be asked side by side, or asks again for what it 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
-from fanout.model.entry import Kind
+from fanout.model.entry import Entry, Found, Kind
 from tests.support.counted_store import CountedStore
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
@@ -60,3 +62,35 @@ def test_a_run_of_one_file_asks_no_more_than_it_did(monkeypatch: pytest.MonkeyPa
     asked = {task: (store.requests[task].total(), store.in_series[task]) for task in ONE_FILE}
     grown = {task: (asked[task], ONE_FILE[task]) for task in ONE_FILE if asked[task] > ONE_FILE[task]}
     assert asked == ONE_FILE, f"grown: {grown}" if grown else "fewer requests: write the new figures here"
+
+
+class Asked(MemoryTree):
+    """Notes the names that it is asked for one by one, each of which is a HEAD in a bucket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def find(self, path: str) -> Entry | None:
+        """See ``ports.tree.Tree``."""
+        self.asked.append(path)
+        return super().find(path)
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``ports.tree.Tree``."""
+        self.asked.append(path)
+        return super().find_stored(path)
+
+
+def test_a_nightly_sync_from_a_bucket_that_finds_nothing_looks_up_no_object(tmp_path: Path) -> None:
+    source = Asked()
+    for number in range(200):
+        source.put(f"d{number % 20}/e{number % 40}/f{number}", Kind.FILE, b"hello")
+    world = World(source=source, destination=PosixTree(tmp_path, "copy", "run-1", "d"))
+    request = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "mode": "sync"}
+    for run_id in ("run-1", "run-2"):
+        source.asked.clear()
+        world = world.next_run(run_id)
+        assert world.run(request)["status"] == "SUCCEEDED"
+    assert world.summary()["totals"]["unchanged"]["entries"] == 200
+    assert source.asked == []
