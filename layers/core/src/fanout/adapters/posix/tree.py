@@ -96,6 +96,7 @@ class PosixTree:
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
+        self._kept_out = ""
         self._directories = Directories(
             str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
         )
@@ -364,6 +365,10 @@ class PosixTree:
             raise source_error("stat", error) from error
 
     def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
+        if identity == self._kept_out:
+            return
+        self._kept_out = identity
+
         def look(path: str, descriptor: int) -> None:
             if not self._root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
                 raise refusal(path)
