@@ -211,8 +211,11 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
     """Whether a verification names what the copy before it was not to see (docs/understand).
 
     ``compare: checksum`` leaves the attributes of equal bytes. Without an index ``size-mtime`` sees neither these where
-    one end is S3, nor a version that came back.
+    one end is S3, nor a version that came back. A run that resumes another does not decide anew what has to be copied:
+    what others wrote there since stays (docs/understand/stopped-runs.md).
     """
+    if reason == "destination changed" and record.resumed and path in record.foreign:
+        return True
     if reason == "source changed" and record.mode == "sync" and _is_below_unlisted(script, record, path):
         return True
     before, after, here = record.before.get(path), record.after.get(path), record.window[-1].get(path)

@@ -118,6 +118,20 @@ def test_an_extra_below_a_skipped_symlink_may_stay(direction: str, mode: str, bu
 
 
 @pytest.mark.parametrize(
+    ("resumed", "foreign", "excused"), [(True, {"a": OTHER}, True), (True, {}, False), (False, {"a": OTHER}, False)]
+)
+def test_what_others_wrote_after_the_listing_that_is_resumed_may_stay(
+    resumed: bool, foreign: dict[str, Version], excused: bool
+) -> None:
+    tree, there = {"a": HERE}, {"a": OTHER}
+    rows = [{"path": "a", "reason": "destination changed"}]
+    result = Result("FAILED_WITH_ITEMS", None, {"balanced": True}, failures=rows, finished=True)
+    record = Record("r1", {}, there, there, [tree], result, [], raw=tree, quiet=True, resumed=resumed, foreign=foreign)
+    kinds = {finding.kind for finding in judge(Script(0, MOUNT_TO_S3, (), (), ()), record)}
+    assert ("quiet entry failed" in kinds) is not excused
+
+
+@pytest.mark.parametrize(
     ("listed", "then", "found"), [(None, None, 0), (OTHER, OTHER, 0), (None, OTHER, 1), (OTHER, HERE, 1)]
 )
 def test_a_late_write_over_what_changed_is_a_finding(
