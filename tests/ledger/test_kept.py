@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.ledger.kept import KeptStore
-from fanout.model.errors import NotFound, Transient
+from fanout.model.errors import ListingIncomplete, NotFound, Transient
 from tests.support.memory_store import MemoryStore
 
 RUN = "runs/run-1/"
@@ -26,7 +28,7 @@ class Asked(MemoryStore):
         self.asked.append(f"GET {key}")
         return super().get(key)
 
-    def list(self, prefix: str):  # type: ignore[no-untyped-def]
+    def list(self, prefix: str) -> Iterator[str]:
         self.asked.append(f"LIST {prefix}")
         return super().list(prefix)
 
@@ -103,6 +105,22 @@ def test_a_document_that_another_wrote_first_is_read() -> None:
     store.put(KEYS[0], b"another's")
     assert not kept.put_new(KEYS[0], b"mine")
     assert kept.get(KEYS[0]) == b"another's"
+
+
+def test_a_run_that_cannot_be_listed_whole_is_read_and_listed_as_it_is() -> None:
+    class Disordered(Asked):
+        def list(self, prefix: str) -> Iterator[str]:
+            if prefix == RUN:
+                raise ListingIncomplete("does not list its keys in the order of their bytes")
+            return super().list(prefix)
+
+    store = Disordered()
+    store.put(KEYS[0], b"x")
+    kept = KeptStore(store, RUN)
+    for _ in range(2):
+        assert kept.get(KEYS[0]) == b"x"
+        assert list(kept.list(f"{RUN}a.")) == [KEYS[0]]
+    assert store.asked == [f"GET {KEYS[0]}", f"LIST {RUN}a."] * 2
 
 
 def test_a_run_of_more_than_a_page_is_read_and_listed_as_it_is() -> None:

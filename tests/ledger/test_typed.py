@@ -12,7 +12,8 @@ PACKAGE = Path(fanout.__file__).parent
 # Values that are no documents of the ledger: what services and callers send, headers, and tables of this product.
 NOT_OF_THE_LEDGER = {
     "adapters": "answers of services",
-    "batch": "S3's events, and the request that a batch starts",
+    "planning/event_batches.py": "S3's events",
+    "planning/start_batch.py": "the request that a batch starts",
     "flow": "events of the state machine, and its definition",
     "runtime": "what is logged",
     "model/errors.py": "the cause that Lambda names",

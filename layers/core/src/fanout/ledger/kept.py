@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from fanout.model.errors import NotFound
+from fanout.model.errors import ListingIncomplete, NotFound
 from fanout.ports.store import WorkStore
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html: keys of a page. A run with more is not kept.
@@ -21,7 +21,7 @@ class KeptStore:
     """A ``WorkStore`` that asks once for what lies below ``prefix``, and keeps the documents that it has read.
 
     For a task that reads what others have written before it, and that nobody writes during it. Its own writes show.
-    Where the run has more than a page of keys, it reads and lists as its store does.
+    Where the run has more than a page of keys, or cannot be listed whole, it reads and lists as its store does.
     """
 
     def __init__(self, store: WorkStore, prefix: str) -> None:
@@ -71,7 +71,10 @@ class KeptStore:
         if self._has_looked or not key.startswith(self._prefix):
             return
         self._has_looked = True
-        names = list(islice(self._store.list(self._prefix), _PAGE))
+        try:
+            names = list(islice(self._store.list(self._prefix), _PAGE))
+        except ListingIncomplete:  # some stores list a part of a run in order, and not the whole of it
+            return
         if len(names) == _PAGE:
             return
         self._names = sorted(names)
