@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
+from fanout.listing.intake import Intake
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason, Result
@@ -205,7 +206,7 @@ REASONS = [
 @pytest.mark.parametrize(("filters", "entry", "reason"), REASONS)
 def test_an_entry_is_taken_or_skipped_with_its_reason(filters: Filters, entry: Entry, reason: Reason | None) -> None:
     assert filters.reason(entry) is reason
-    assert filters.protects(entry) is (reason is not None)
+    assert Intake(filters, lambda *_: None).protects(entry) is (reason is not None)
     assert reason is None or reason.result is Result.SKIPPED
 
 

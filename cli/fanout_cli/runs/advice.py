@@ -21,6 +21,7 @@ def step_after(stack: Stack, result: RunResult) -> Step:
     error = result.error["name"] if result.error else ""
     mode = result.mode or mode_of(stack, str(result.run_id))
     warned, listed = bool(result.warnings), result.totals["listed"]["entries"]
+    taken = listed - result.totals["skipped"]["entries"]
     return next_step(
         Ended(
             mode,
@@ -29,7 +30,7 @@ def step_after(stack: Stack, result: RunResult) -> Step:
             left_of(result.classes),
             nothing_listed=warned and not listed,
             nothing_planned=result.planned is not None and not result.planned.to_copy.entries,
-            nothing_taken=warned and bool(listed),
+            nothing_taken=warned and bool(listed) and not taken,
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from fanout.model.books import Books, Count
 from fanout.model.errors import RunError
 from fanout.model.location import what_is_missing
 from fanout.model.outcome import Result
+from fanout.request.filtering.matched import named_globs
 from fanout.request.request import Request
 
 
@@ -75,15 +76,29 @@ def shards_done(count: int, predicted_seconds: float, seconds: Sequence[float]) 
     return ShardsDone(count, round(predicted_seconds, 3), round(total, 3), imbalance)
 
 
-def warnings_of(request: Request, books: Books) -> list[str]:
-    """The warnings of a run that went through, and had nothing to do."""
+def warnings_of(request: Request, books: Books, matched: Collection[str]) -> list[str]:
+    """The warnings of a run that went through: it had nothing to do, or a glob matched nothing.
+
+    ``matched`` names the globs that matched an entry; see ``MatchedGlobs``.
+    """
     if not books.listed.entries:
         return [nothing_listed(request)]
-    skipped = books.by_result[Result.SKIPPED].entries
+    skipped, warnings = books.by_result[Result.SKIPPED].entries, []
+    missed = {name: glob for name, glob in named_globs(request.filters).items() if name not in matched}
     if request.filters.include and skipped == books.listed.entries:
-        patterns = ", ".join(request.filters.include[:3]) + (", ..." if len(request.filters.include) > 3 else "")
-        return [f"The filters took nothing: none of {skipped:,} entries; check the patterns of include: {patterns}"]
-    return []
+        patterns = _few(request.filters.include)
+        warnings.append(
+            f"The filters took nothing: none of {skipped:,} entries; check the patterns of include: {patterns}"
+        )
+        missed = {name: glob for name, glob in missed.items() if name.startswith("exclude")}
+    if missed and request.manifest is None:
+        said = [f"{name.partition('.')[0]} {glob}" for name, glob in missed.items()]
+        warnings.append(f"No entry that was listed matches {_few(said)}; check how it is written")
+    return warnings
+
+
+def _few(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
 
 
 def nothing_listed(request: Request) -> str:

@@ -312,6 +312,6 @@ def next_step_of(summary: SummaryDocument) -> Step:
             left_of(summary.failures_by_class),
             nothing_listed=not summary.totals.listed.entries,
             nothing_planned=summary.planned is not None and not summary.planned.to_copy.entries,
-            nothing_taken=bool(summary.warnings and summary.totals.listed.entries),
+            nothing_taken=bool(summary.warnings and summary.totals.listed.entries and not summary.totals.taken),
         )
     )

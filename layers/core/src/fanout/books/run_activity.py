@@ -55,6 +55,11 @@ def tasks_done(activity: Activity) -> TasksDone:
     )
 
 
+def matched_globs(ledger: Ledger) -> set[str]:
+    """The globs of the request that matched an entry, as ``MatchedGlobs`` names them."""
+    return {name for done in rounds_done(ledger) for name in done.matched}
+
+
 def listed_sizes(ledger: Ledger) -> list[SizeBucket]:
     """``sizes`` of summary.json: the files that were listed, by size, without the buckets that hold none."""
     sizes = Sizes()

@@ -36,6 +36,11 @@ class Totals(Struct, frozen=True):
     rejected: Count
     deleted: Count
 
+    @property
+    def taken(self) -> int:
+        """The entries that the filters took."""
+        return self.listed.entries - self.skipped.entries
+
 
 def totals_of(books: Books) -> Totals:
     """The totals of the books."""

@@ -74,6 +74,7 @@ def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
         destination=sum((record.destination for record in records), Count()),
         published=sum((record.published for record in records), Count()),
         heads=sum(record.heads for record in records),
+        matched=sorted({name for record in records for name in record.matched}),
         seconds=round(sum(record.seconds for record in records), 3),
         segments=len(records),
         left=left,

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from fanout.listing.naming.placement import Place
+from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.request.filtering.filters import Filters, HeldDirectories
+from fanout.request.filtering.matched import MatchedGlobs
 
 Add = Callable[[Entry, Entry | None, Place], None]
 
@@ -22,6 +24,7 @@ class Intake:
         self._filters, self._add = filters, add
         self._take_all = filters.take_all
         self._held = HeldDirectories()
+        self.matched = MatchedGlobs(filters)
 
     def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Place]) -> Place:
         """Take an entry of the source; returns its place, which has a reason if it cannot be had."""
@@ -30,7 +33,7 @@ class Intake:
             self._add(source, destination, place)
             return place
         self._held.leave(source.path)
-        reason = self._filters.reason(source)
+        reason = self._reason(source)
         if reason is Reason.NOT_INCLUDED and source.kind is Kind.DIRECTORY:
             self._held.hold(source.path, partial(self._settle_held, source, destination, place_of))
             return _skipped(source, reason)
@@ -40,11 +43,29 @@ class Intake:
         self._add(source, destination, place)
         return place
 
-    def take_files(self, first: str) -> None:
-        """Files of one directory, ``first`` and those after it, are taken: so are the directories that hold them."""
+    def take_files(self, files: FileColumns) -> None:
+        """Files of one directory are taken: so are the directories that hold them."""
         if not self._take_all:
-            self._held.leave(first)
+            self._held.leave(first_path(files))
             self._held.take()
+            if self.matched.seeks("include"):
+                self.matched.look("include", files.paths)
+
+    def protects(self, extra: Entry) -> bool:
+        """Whether an entry that only the destination holds is none of the request's business, and must stay.
+
+        Everything that would not be taken if it stood at the source: by its path, size and mtime there.
+        A directory that is not protected may hold what is.
+        """
+        return not self._take_all and self._reason(extra) is not None
+
+    def _reason(self, entry: Entry) -> Reason | None:
+        reason = self._filters.reason(entry)
+        if reason is Reason.EXCLUDED:
+            self.matched.look("exclude", (entry.path,))
+        elif reason is not Reason.NOT_INCLUDED:
+            self.matched.look("include", (entry.path,))
+        return reason
 
     def _settle_held(
         self, source: Entry, destination: Entry | None, place_of: Callable[[], Place], taken: bool

@@ -24,7 +24,7 @@ from fanout.listing.march import merge_columns
 from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_rule
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.listing.unchanged_columns import apart
-from fanout.model.columns import FileColumns, first_path, last_path
+from fanout.model.columns import FileColumns, last_path
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -32,7 +32,6 @@ from fanout.model.errors import FanoutError
 from fanout.model.path_rules import FilesAbove, is_unlinked_file
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
-from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.shards.tasks.notes import TaskNotes
@@ -117,7 +116,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         for source, destination in apart(pairs, request, place_of_file, budget.room, proofs.unchanged_lengths):
             if isinstance(source, FileColumns):
                 assert isinstance(destination, FileColumns)
-                intake.take_files(first_path(source))
+                intake.take_files(source)
                 queue.run(partial(writer.unchanged_pairs, source, destination), len(source))
                 if may_be_above:
                     above.add_files(source.paths)
@@ -136,7 +135,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
-            elif destination is not None and _reports_extras(plan) and not _stays(filters, destination):
+            elif destination is not None and _reports_extras(plan) and not _stays(intake, destination):
                 queue.run(partial(writer.extra, destination))
             last = source or destination
             at_cut = destination is not None and destination.path == listed_there
@@ -144,7 +143,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break
         intake.close(lambda directory: bool(left) or segment.ends_below(directory))
-    writer.close(left)
+    writer.close(left, intake.matched.names)
     notes.end()
     return {"segment": segment.id}
 
@@ -209,9 +208,9 @@ def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
     return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
 
 
-def _stays(filters: Filters, extra: Entry) -> bool:
+def _stays(intake: Intake, extra: Entry) -> bool:
     """Whether an entry that only the destination holds is none of the run's: a client of NFS removes its own."""
-    return filters.protects(extra) or is_unlinked_file(extra.path)
+    return intake.protects(extra) or is_unlinked_file(extra.path)
 
 
 def _reports_extras(plan: Plan) -> bool:

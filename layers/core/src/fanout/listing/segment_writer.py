@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from fanout.facts import tuning
@@ -304,10 +305,10 @@ class SegmentWriter:
             return False
         return next(self._source.list(Segment("", directory.path)), None) is not None
 
-    def close(self, left: list[Segment]) -> None:
+    def close(self, left: list[Segment], matched: Sequence[str] = ()) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
-        If another segment continues in a directory, what it writes there is unknown here.
+        If another segment continues in a directory, what it writes there is unknown here. ``matched`` names globs.
         """
         for directory in self._around.rest():
             if left or self._segment.ends_below(directory.path):
@@ -352,6 +353,7 @@ class SegmentWriter:
             deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
             names=self._names.files,
             heads=self.heads,
+            matched=list(matched),
             left=left,
             seconds=round(self._context.clock.now() - self._began, 3),
         )

@@ -36,10 +36,12 @@ def verdict(summary: SummaryDocument) -> Verdict:
         return Verdict("Refused, and nothing was deleted", "✗", f"{summary.error.message}.")
     if summary.error and summary.error.name == BudgetRefused.__name__:
         return Verdict("Refused by the budget", "✗", f"{summary.error.message}.")
-    if summary.status is Status.SUCCEEDED and summary.warnings:
+    if summary.status is Status.SUCCEEDED and summary.warnings and not summary.totals.taken:
         return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
     if summary.status is Status.SUCCEEDED and summary.planned:
         headline = _plan_headline(summary.planned)
+    if summary.status is Status.SUCCEEDED and summary.warnings:
+        sign = "!"
     return Verdict(headline, sign, _sentence(summary))
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fanout.books.ending import Ending, shards_done, warnings_of
 from fanout.books.failure_writer import FailureWriter
-from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
+from fanout.books.run_activity import listed_sizes, matched_globs, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
 from fanout.books.verification_results import verification_of
@@ -119,7 +119,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,
         earlier=earlier,
-        warnings=[] if ending.error or course.goes_back else warnings_of(plan.request, books),
+        warnings=[] if ending.error or course.goes_back else warnings_of(plan.request, books, matched_globs(ledger)),
         notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.

@@ -138,14 +138,6 @@ class Filters(Struct, frozen=True, dict=True):
         """Whether a path is excluded; of a directory then everything that it holds is too, and need not be listed."""
         return self._excluded is not None and self._excluded.match(path) is not None
 
-    def protects(self, entry: Entry) -> bool:
-        """Whether an entry that only the destination holds is none of the request's business, and must stay.
-
-        Everything that would not be taken if it stood at the source: by its path, size and mtime there.
-        A directory that is not protected may hold what is.
-        """
-        return self.reason(entry) is not None
-
 
 def _check_length(include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
     lengths = {"include": sum(map(len, include)), "exclude": sum(map(len, exclude))}
