@@ -29,12 +29,18 @@ def _version(wanted: bool) -> None:
 def _install_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
     from typer.completion import install_callback
 
+    from fanout_cli.commands.bash_completion import use_whole_words
+
+    use_whole_words()
     install_callback(ctx, param, wanted)
 
 
 def _show_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
     from typer.completion import show_callback
 
+    from fanout_cli.commands.bash_completion import use_whole_words
+
+    use_whole_words()
     show_callback(ctx, param, wanted)
 
 

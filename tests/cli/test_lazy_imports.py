@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from fanout_cli.commands.lazy_group import COMMANDS
+from fanout_cli.main import app
 
 HEAVY = {"boto3", "botocore", "awscrt", "jinja2", "pycurl", "moto", "pydantic", "rich", "croniter", "cryptography"}
 # The fields of a request and the names of outcomes are what options are made of.
@@ -54,6 +56,18 @@ def test_the_help_of_all_commands_makes_none_of_them() -> None:
     said, modules = imported("--help")
     assert all(name in said for name in COMMANDS)
     assert not modules & ENGINE
+
+
+def test_help_and_version_may_be_typed_as_commands() -> None:
+    assert imported("version")[0] == imported("--version")[0]
+    assert imported("help")[0] == imported("--help")[0]
+    assert imported("help", "list")[0] == imported("list", "--help")[0]
+
+
+def test_an_option_before_the_command_is_told_its_place() -> None:
+    ended = CliRunner().invoke(app, ["--stack", "prod", "list"])
+    assert "No such option: --stack; options follow the command, as in fanout list --stack prod" in ended.stderr
+    assert "did you mean --version?" in CliRunner().invoke(app, ["--verson"]).stderr
 
 
 @pytest.mark.parametrize("words", HELPS, ids=" ".join)

@@ -28,6 +28,19 @@ class _QuickHelp:
             option.default = False
         return option
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See ``TyperCommand``; an option that there is not is answered with what helps."""
+        try:
+            left: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+            return left
+        except NoSuchOption as error:
+            raise UsageError(self.no_such_option(error.option_name, error.possibilities or ()), ctx) from error
+
+    def no_such_option(self, name: str, like: Sequence[str]) -> str:
+        """The sentence about an option that the command does not have; ``like`` are those with a similar name."""
+        closest = get_close_matches(name, like, 1)
+        return f"No such option: {name}" + (f"; did you mean {closest[0]}?" if closest else "")
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples, a line each."""
         lines = (self.epilog or "").split("\n\n")  # type: ignore[attr-defined]
@@ -39,18 +52,6 @@ class _QuickHelp:
 
 class QuickCommand(_QuickHelp, TyperCommand):
     """A command whose options stand in sections, those of the section that was named first before the others."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See ``typer.core.TyperCommand``; an option that there is not is answered with what helps."""
-        try:
-            return super().parse_args(ctx, args)
-        except NoSuchOption as error:
-            raise UsageError(self.no_such_option(error.option_name, error.possibilities or ()), ctx) from error
-
-    def no_such_option(self, name: str, like: Sequence[str]) -> str:
-        """The sentence about an option that the command does not have; ``like`` are those with a similar name."""
-        closest = get_close_matches(name, like, 1)
-        return f"No such option: {name}" + (f"; did you mean {closest[0]}?" if closest else "")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by their ``rich_help_panel``."""
@@ -67,6 +68,11 @@ class QuickCommand(_QuickHelp, TyperCommand):
 
 class QuickGroup(_QuickHelp, TyperGroup):
     """A command that has commands."""
+
+    def no_such_option(self, name: str, like: Sequence[str]) -> str:
+        """The same for an option before the command, which may be one of the command's."""
+        known = super().no_such_option(name, like)
+        return f"{known}; options follow the command, as in fanout list --stack prod" if known.endswith(name) else known
 
 
 class CommandApp(typer.Typer):

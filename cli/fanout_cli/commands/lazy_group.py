@@ -187,7 +187,10 @@ class LazyGroup(QuickGroup):
         """See ``TyperGroup``: what answers a shell is known to typer only where it adds its own options for it."""
         from typer._completion_classes import completion_init
 
+        from fanout_cli.commands.bash_completion import use_whole_words
+
         completion_init()
+        use_whole_words()
         super()._main_shell_completion(*given, **named)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
