@@ -61,8 +61,8 @@ DECODERS: dict[str, Callable[[str], Any]] = {
         text.encode(), ManifestLocation("a-bucket", "manifest.json"), "a-bucket"
     ),
     "turns/writers.py": lambda text: writers_from_bytes(f'{{"writers": {text}}}'.encode()),
-    "batch/start_batch.py": batch_template,
-    "batch/event_batches.py": lambda text: parse_events(f'{{"Records": [], "x": {text}}}'),
+    "planning/start_batch.py": batch_template,
+    "planning/event_batches.py": lambda text: parse_events(f'{{"Records": [], "x": {text}}}'),
     "certificate/canonical.py": lambda text: read_canonical(f'{{"a":{text}}}'.encode()),
 }
 # What is decoded without it: typed, or nothing that others write, or refused later by a better name.
