@@ -32,6 +32,7 @@ OF_ITS_OWN = frozenset(
         "symlink that leads back to a directory above it",
         "symlink that leads out of the source",
         "symlink kept as an object cannot be followed",
+        "symlink kept as an object holds no target",
         "in the manifest but not at the source",
         "row of the manifest cannot be read",
         "the file's first name was not copied",
