@@ -230,7 +230,7 @@ def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(
     assert aws.request_of("run-2") == {"seconds": 0, "end": "AccessDenied"}
 
 
-@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what is left, without listing"), ("sync", "starts the")])
+@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what is left\n"), ("sync", "starts the")])
 def test_stop_says_what_a_retry_does_in_that_mode(aws: Aws, mode: str, said: str) -> None:
     aws.start("run-1", seconds=60)
     aws.planned("run-1", mode)
