@@ -25,7 +25,7 @@ ROWS = [
     (Ended(ROLLBACK, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
     (Ended(SYNC, "SKIPPED"), Verb.WATCH_HOLDER, "follow"),
     (Ended(COPY, "RUNNING"), Verb.WATCH, "follow"),
-    (Ended(COPY, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),
+    (Ended(COPY, "ABORTED", "Stopped"), Verb.RETRY, "copies what is left"),
     (Ended(SYNC, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
     (Ended(None, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
     (Ended(VERIFY, "TIMED_OUT"), Verb.RETRY, "from the beginning"),
@@ -38,14 +38,14 @@ ROWS = [
     (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.AGAIN, "delete_guard"),
     (Ended(COPY, "FAILED", "DestinationBusy"), Verb.RETRY, "wait"),
     (Ended(COPY, "FAILED", "LedgerBroken"), Verb.AGAIN, "anew"),
-    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({FAILED, REJECTED})), Verb.RETRY, "without listing"),
+    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({FAILED, REJECTED})), Verb.RETRY, "copies what is left"),
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.AGAIN, "rename"),
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_ALWAYS, "copy everything again"),
     (Ended(SYNC, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.RETRY, "lists both ends"),
-    (Ended(MOVE, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),
+    (Ended(MOVE, "ABORTED", "Stopped"), Verb.RETRY, "copies what is left"),
     (Ended(MOVE, "FAILED", "DeleteRefused"), Verb.AGAIN, "only if a limit of delete_guard is named"),
-    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({FAILED})), Verb.RETRY, "without listing"),
+    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({FAILED})), Verb.RETRY, "copies what is left"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_ALWAYS, "copy everything again"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({Left.NOT_DELETED})), Verb.AGAIN, "start the move again"),
@@ -67,7 +67,7 @@ def test_the_row_that_fits(ended: Ended, verb: Verb, said: str) -> None:
 @pytest.mark.parametrize("mode", [None, *Mode])
 @pytest.mark.parametrize("error", ["", "Infrastructure", *(one.__name__ for one in TASK_ERRORS)])
 def test_only_what_copies_alone_is_told_that_a_retry_does_not_list(mode: Mode | None, error: str) -> None:
-    assert mode in (COPY, MOVE) or "without listing" not in next_step(Ended(mode, "FAILED", error)).text
+    assert mode in (COPY, MOVE) or "copies what is left" not in next_step(Ended(mode, "FAILED", error)).text
 
 
 def test_every_rule_is_reached() -> None:

@@ -62,7 +62,7 @@ def retry(
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Go on with an earlier run: a copy without listing its source again, any other from its stored request.
+    """Go on with an earlier run: a copy from what it had listed, any other from its stored request.
 
     Follows the new run; Ctrl-C leaves it going.
     """

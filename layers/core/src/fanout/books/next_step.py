@@ -253,7 +253,7 @@ RULES = (
     Rule(
         "failed entries",
         Step(
-            "follow the remedies of the failures; a retry copies what is left, without listing the source again",
+            "follow the remedies of the failures; a retry copies what is left",
             Verb.RETRY,
         ),
         modes=RESUMABLE,
@@ -271,7 +271,7 @@ RULES = (
     ),
     Rule(
         "stopped, or broken off",
-        Step("a retry copies what is left, without listing the source again", Verb.RETRY),
+        Step("a retry copies what is left", Verb.RETRY),
         modes=RESUMABLE,
     ),
     Rule(
