@@ -22,8 +22,10 @@ SCHEMES = ("s3", "efs")
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,63}):(?!//)(.*)", re.DOTALL)
 
 
-def resolved(text: str) -> str:
+def resolved(text: str, *, writes: bool = False) -> str:
     """The location of an end as it was typed. Raises ``CommandError`` for a name that no file gives a place.
+
+    ``writes`` is true of a destination.
 
     What is neither a name nor a path of this machine is left as it is, for the request's own check.
     """
@@ -31,8 +33,10 @@ def resolved(text: str) -> str:
     if match and match[1] not in SCHEMES:
         return _below(match[1], match[2])
     if not match and "://" not in text:
-        where = "is on this machine, which no stack sees; put it into S3 first"
-        raise CommandError(f"{text} {where}; for the local stack: fanout up --s3-load {text}=s3://my-data/src/")
+        way = "copy to S3 or EFS, and fetch it from there" if writes else "put it into S3 first"
+        local = f"--mount data={text}, then efs:///" if writes else f"--s3-load {text}=s3://my-data/src/"
+        where = f"is on this machine, which no stack sees; {way}"
+        raise CommandError(f"{text} {where}; for the local stack: fanout up {local}")
     return text
 
 
@@ -74,9 +78,9 @@ def _below(name: str, rest: str) -> str:
     known = places()
     if name not in known:
         close = get_close_matches(name, known, 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
+        meant = f"did you mean {close[0]}? Else give" if close else "give"
         raise CommandError(
-            f"{name}: is no place{meant} Give it one in {config_file() or FILE}, below [places]: "
+            f"{name}: is no place; {meant} it one in {config_file() or FILE}, below [places]: "
             f'{name} = "s3://bucket/prefix/"'
         )
     return f"{known[name].rstrip('/')}/{rest.lstrip('/')}" if rest else known[name]

@@ -87,7 +87,7 @@ def test_a_run_of_fanout_local_is_read_from_its_directory(ledger: dict[str, byte
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run-9", *MINE), "run-9 has no ledger"),
+        (("run-9", *MINE), "no run 'run-9' in the stack"),
         (("../x", *MINE), "is not a run"),
         (("--ledger", "."), "holds no plan.json"),
         ((*MINE, "--path", "a//b"), "--path: 'a//b' is empty or holds an empty name"),
@@ -99,3 +99,8 @@ def test_what_is_wrong_is_named(kept: Aws, words: tuple[str, ...], said: str) ->
     assert answer.exit_code == 2
     assert said in answer.stderr
     assert answer.stdout == ""
+
+
+def test_a_run_that_left_no_plan_has_no_ledger(aws: Aws) -> None:
+    aws.start("run-8", "FailedInvalidRequest")
+    assert "run-8 has no ledger" in aws.fanout("entries", "run-8", *MINE).stderr

@@ -524,12 +524,13 @@ def test_the_first_failed_paths_of_each_class_are_named_and_how_to_see_all(aws: 
 
 def test_the_list_says_what_a_verification_found_and_between_which_ends_a_refused_request_was(aws: Aws) -> None:
     aws.start("run-1", "FailedWithItems")
-    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=3)
+    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=3, failed=1)
     count = {"entries": 1, "bytes": 0}
-    found = {"compared": count, "differences": 1, "not_compared": [], "source_digest": "", "destination_digest": ""}
+    found = {"compared": count, "differences": 2, "not_compared": [], "source_digest": "", "destination_digest": ""}
     extra = {"reason": "not at the source", "entries": 1, "bytes": 0, "examples": []}
-    verification = {**found, "by_class": [extra], "differing_directories": []}
-    aws.change("run-1", mode="verify", verification=verification)
+    other = {**extra, "reason": "size or kind differs"}
+    verification = {**found, "by_class": [extra, other], "differing_directories": []}
+    aws.change("run-1", mode="verify", verification=verification, failures=2)
     steps = aws.client("stepfunctions")
     [machine] = steps.list_state_machines()["stateMachines"]
     document = json.dumps({**GOOD, "mode": "sync", "seconds": 0, "end": "InvalidRequest"})
@@ -537,11 +538,11 @@ def test_the_list_says_what_a_verification_found_and_between_which_ends_a_refuse
     for run_id in ("run-1", "run-2"):
         ended(aws, run_id)
     rows = {row["run_id"]: row for row in json.loads(aws.fanout("list", *MINE, "--json").stdout)}
-    assert (rows["run-1"]["error"], rows["run-1"]["failed"]) == ("trees differ: 1 extra", 1)
+    assert (rows["run-1"]["error"], rows["run-1"]["failed"]) == ("trees differ: 1 different, 1 extra", 2)
     assert [rows["run-2"][name] for name in ("mode", "source", "destination", "error")] == [
         "sync",
         GOOD["source"],
         GOOD["destination"],
         "InvalidRequest",
     ]
-    assert "FAILED_WITH_ITEMS: trees differ: 1 extra" in aws.fanout("watch", "run-1", *MINE).stderr
+    assert "FAILED_WITH_ITEMS: trees differ: 1 different, 1 extra" in aws.fanout("watch", "run-1", *MINE).stderr

@@ -177,3 +177,36 @@ def test_a_run_that_is_followed_ends_with_the_path_of_its_report(aws: Aws) -> No
     ended = aws.fanout("copy", *ENDS, "--name", "run-1", "--stack", "mine")
     assert "report: fanout-run-1/report.html" in ended.stderr
     assert (aws.directory / "fanout-run-1/report.html").read_text() == "<html>"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--compare", "chcksum"),
+            "'chcksum' is not one of 'size-mtime', 'checksum', 'always'; did you mean checksum?",
+        ),
+        (
+            ("--exclude", "a", "--exclude", "[a"),
+            "--exclude [a has a [ without ]; a class cannot hold /; see docs/how-to",
+        ),
+        (("--older-than", "30"), "a whole number and s, m, h, d or w; --modified-before takes a time"),
+        (("--older-than", "30d", "--modified-before", "2026-01-31T00:00:00Z"), "same bound as --modified-before"),
+        (("--max-concurrency", "x"), "--max-concurrency x "),
+    ],
+)
+def test_an_error_names_what_was_typed_and_options_not_fields(aws: Aws, words: tuple[str, ...], said: str) -> None:
+    refused = aws.fanout("copy", *ENDS, *words, *MINE)
+    assert (refused.exit_code, said in refused.stderr) == (2, True), refused.stderr
+    assert "Value error" not in refused.stderr
+
+
+def test_a_number_that_is_none_is_said_in_plain_words(aws: Aws) -> None:
+    assert "Invalid value for '--limit': it is not a whole number" in aws.fanout("list", "--limit", "x").stderr
+
+
+def test_a_destination_on_this_machine_is_told_another_way_than_a_source(aws: Aws) -> None:
+    here = aws.fanout("copy", ENDS[0], "/data/out", *MINE)
+    assert "fetch it from there; for the local stack: fanout up --mount data=/data/out, then efs:///" in here.stderr
+    unknown = aws.fanout("copy", "videos:", "efs:///out", *MINE)
+    assert "videos: is no place; give it one in fanout.toml, below [places]: videos = " in unknown.stderr

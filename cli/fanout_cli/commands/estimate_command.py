@@ -85,7 +85,11 @@ def estimate_(
         if destination is None:
             document = read_request(Path(source))
         else:
-            document = {"source": resolved(source), "destination": resolved(destination), "mode": mode.value}
+            document = {
+                "source": resolved(source),
+                "destination": resolved(destination, writes=True),
+                "mode": mode.value,
+            }
         if max_concurrency is None and (stack or local):
             named = find_stack(stack, local, state).parameters
             max_concurrency = int(named.get("MaxConcurrency", STACK_CONCURRENCY))

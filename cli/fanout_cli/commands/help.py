@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import typer
-from typer._click.exceptions import NoSuchOption, UsageError
+from typer._click.exceptions import BadParameter, NoSuchOption, UsageError
 from typer.core import TyperCommand, TyperGroup
 
 # The section of options that name none.
@@ -35,6 +35,9 @@ class _QuickHelp:
             return left
         except NoSuchOption as error:
             raise UsageError(self.no_such_option(error.option_name, error.possibilities or ()), ctx) from error
+        except BadParameter as error:
+            error.message = _plainly(error.message)
+            raise
 
     def no_such_option(self, name: str, like: Sequence[str]) -> str:
         """The sentence about an option that the command does not have; ``like`` are those with a similar name."""
@@ -48,6 +51,16 @@ class _QuickHelp:
             formatter.write_paragraph()
             for line in lines:
                 formatter.write(f"{line}\n")
+
+
+def _plainly(message: str) -> str:
+    """What is wrong with a value, without the words of the library that checked it, and what may have been meant."""
+    said = message.removeprefix("Value error, ").removesuffix(".")
+    if "unable to parse string as a" in said:
+        return f"it is not {'a whole number' if 'integer' in said else 'a number'}"
+    typed, _, choices = said.partition(" is not one of ")
+    closest = get_close_matches(typed.strip("'"), [one.strip("'") for one in choices.split(", ")], 1)
+    return said + (f"; did you mean {closest[0]}?" if closest else "")
 
 
 class QuickCommand(_QuickHelp, TyperCommand):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from inspect import Parameter
@@ -121,17 +122,27 @@ def request_of(mode: Mode, source: str, destination: str, given: Mapping[str, An
 
 def in_words(error: InvalidRequest, mode: Mode, given: Mapping[str, Any]) -> Exception:
     """An error of a request as one of the option that was typed."""
-    option = next((one for one in field_options(mode) if error.field == one.field.path), None)
+    path, _, number = error.field.partition(".")
+    in_list = number.isdecimal()
+    option = next((one for one in field_options(mode) if one.field.path == (path if in_list else error.field)), None)
     typed = given.get(option.name.replace("-", "_")) if option else None
     if option is None or not typed:
         return error
+    typed = typed[int(number)] if in_list else typed
+    problem, allowed = _by_options(error.problem), _by_options(error.allowed)
     if not isinstance(typed, str):
-        return error.of_field(f"--{option.name}")
+        return InvalidRequest(f"--{option.name}", problem, allowed)
     for shown in (repr(typed), typed):
-        if error.problem.startswith(f"{shown} "):
-            sentence = f"--{option.name} {error.problem.replace(shown, typed, 1)}"
-            return CommandError(f"{sentence}; {error.allowed}" if error.allowed else sentence)
-    return error.of_field(f"--{option.name} {typed}")
+        if problem.startswith(f"{shown} "):
+            sentence = f"--{option.name} {problem.replace(shown, typed, 1)}"
+            return CommandError(f"{sentence}; {allowed}" if allowed else sentence)
+    return InvalidRequest(f"--{option.name} {typed}", problem, allowed)
+
+
+def _by_options(text: str) -> str:
+    """A sentence about fields, with the options that fill them."""
+    named = {path: one.option for path, one in OPTIONS.items() if "_" in path}
+    return re.sub(r"[a-z_]+(\.[a-z_]+)?", lambda word: f"--{named[word[0]]}" if word[0] in named else word[0], text)
 
 
 def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, tuple[Any, bool]]]:

@@ -80,7 +80,8 @@ def _command_of(mode: Mode) -> Callable[..., None]:
             from fanout.model.errors import InvalidRequest
             from fanout_cli.arguments import check_request
 
-            document = request_of(mode, resolved(given["source"]), resolved(given["destination"]), given)
+            ends = resolved(given["source"]), resolved(given["destination"], writes=True)
+            document = request_of(mode, *ends, given)
             document |= {"mode": Mode.PLAN.value} if given["dry_run"] else {}
             try:
                 check_request(document)

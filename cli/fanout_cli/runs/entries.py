@@ -15,6 +15,7 @@ from fanout.request.filtering.globs import compile_globs
 from fanout.summary.entries import EVERY, EntryOutcome, entry_outcomes
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.progress import BucketStore, DirectoryStore
+from fanout_cli.runs.runs import describe_run
 from fanout_cli.stacks import Stack
 
 COLUMNS = ("outcome", "phase", "kind", "size", "path", "reason", "message")
@@ -27,6 +28,7 @@ def ledger_of(stack: Stack, run_id: str) -> Ledger:
     except InvalidRequest as error:
         raise CommandError(f"{run_id[:80]!r} is not a run; `fanout list {stack.option}` shows the runs") from error
     if not ledger.has(PLAN):
+        describe_run(stack, run_id)  # which says so where there is no such run
         raise CommandError(
             f"{run_id} has no ledger: it had no plan yet, or its ledger has expired; "
             f"what it said: {stack.command('watch', run_id)}"

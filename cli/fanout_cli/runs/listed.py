@@ -130,7 +130,7 @@ def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
         began,
         round((ended - began).total_seconds(), 1) if ended else None,
         totals["copied"]["entries"] if totals else None,
-        totals["failed"]["entries"] + totals["rejected"]["entries"] + _differing(summary) if totals else None,
+        _failed(summary) if summary else None,
         totals["copied"]["bytes"] if totals else None,
         mode,
         asked.get("source"),
@@ -139,9 +139,11 @@ def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
     )
 
 
-def _differing(summary: Mapping[str, Any] | None) -> int:
-    """The differences that a run of mode verify found."""
-    return summary["verification"]["differences"] if summary and differences_in(summary) else 0
+def _failed(summary: Mapping[str, Any]) -> int:
+    """The entries that failed or were rejected; of a run of mode verify each difference, once."""
+    if differences_in(summary):
+        return int(summary["failures"])
+    return sum(int(summary["totals"][name]["entries"]) for name in ("failed", "rejected"))
 
 
 def _error(stack: Stack, execution: Mapping[str, Any], summary: Mapping[str, Any] | None) -> str | None:
