@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,14 @@ def modules_of_templates_stay() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ModuleLoader, "__init__", keeping)
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_open_directories() -> Iterator[None]:
+    """Trees that tests leave in circles keep their directories open until they are collected, which may be late."""
+    yield
+    if len(os.listdir("/proc/self/fd")) > 2_000:
+        gc.collect()
 
 
 E2E = Path(__file__).parent / "e2e"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 from pathlib import Path
 
@@ -277,3 +278,15 @@ def test_a_segment_below_what_is_a_symlink_by_now_holds_nothing(tmp_path: Path) 
     assert list(tree.list(Segment("s", prefix="d/e/"))) == []
     assert [entry.path for entry in tree.list(Segment("s"))] == ["d"]
     tree.close()
+
+
+def test_a_tree_that_nobody_closed_keeps_nothing_open(tmp_path: Path) -> None:
+    (tmp_path / "tree/d").mkdir(parents=True)
+    gc.collect()
+    before = os.listdir("/proc/self/fd")
+    tree = PosixTree(tmp_path, "tree", "run-1", "n1", "source")
+    assert tree.find("d/none") is None
+    assert len(os.listdir("/proc/self/fd")) > len(before)
+    del tree
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == len(before)

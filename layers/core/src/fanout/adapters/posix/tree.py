@@ -367,10 +367,10 @@ class PosixTree:
     def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
         if identity == self._kept_out:
             return
-        self._kept_out = identity
+        self._kept_out, root = identity, self._root
 
-        def look(path: str, descriptor: int) -> None:
-            if not self._root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
+        def look(path: str, descriptor: int) -> None:  # which holds no tree, so that one that is left is closed at once
+            if not root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
                 raise refusal(path)
 
         self._directories.on_entering = look

@@ -265,3 +265,7 @@ class Directories:
     def close(self) -> None:
         """Close every descriptor that no thread holds."""
         self.forget("")
+
+    def __del__(self) -> None:
+        """Close what nobody can use any more: a process that leaves many trees would run out of descriptors."""
+        self.close()
