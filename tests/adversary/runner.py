@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.adversary.alike import ALIKE, STRIP, judge_alike
+from tests.adversary.alike import ALIKE, SPOIL, STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
 from tests.adversary.elsewhere import missing_of_kept
@@ -113,6 +113,11 @@ class Experiment:
         else:
             self._run(act, quiet=quiet)
 
+    def _copies(self, there: Snapshot) -> set[str]:
+        """What holds the bytes of the source: of all else no run was done with it."""
+        here = self.lab.source.snapshot()
+        return {path for path, one in there.items() if path in here and here[path].content == one.content}
+
     def _change(self, change: Change) -> None:
         lab = self.lab
         if change.path == "@":
@@ -131,7 +136,9 @@ class Experiment:
             changed = {path for path in before | after if before.get(path) != after.get(path)}
             self._foreign |= {path: after[path] for path in changed & after.keys()}
             self._touched |= changed
-            self._alike |= {path: change.what for path in changed & after.keys() if change.what in ALIKE}
+            if change.what in ALIKE:
+                copies = self._copies(before) if change.what == SPOIL else after.keys()
+                self._alike |= dict.fromkeys(changed & after.keys() & copies, change.what)
             self._moved |= {path for path in changed if path.endswith("/") and path not in before}
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
