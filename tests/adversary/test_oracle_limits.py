@@ -132,6 +132,24 @@ def test_what_others_wrote_after_the_listing_that_is_resumed_may_stay(
 
 
 @pytest.mark.parametrize(
+    ("resumed", "changed", "there", "excused"),
+    [(True, True, True, True), (False, True, True, False), (True, False, True, False), (True, True, False, False)],
+)
+def test_a_mode_that_changed_at_the_source_since_the_copy_may_differ_after_a_resume(
+    resumed: bool, changed: bool, there: bool, excused: bool
+) -> None:
+    now, copied = replace(HERE, mode=0o640), replace(HERE, mode=0)
+    after = {"a": copied}
+    rows = [{"path": "a", "reason": "mode differs"}]
+    result = Result("FAILED_WITH_ITEMS", None, {"balanced": True}, failures=rows, finished=True)
+    story = [{"a": copied}] if changed else [{"a": now}]
+    before, tree = after if there else {}, {"a": now}
+    record = Record("r1", {}, before, after, [tree], result, [], raw=tree, quiet=True, resumed=resumed, story=story)
+    kinds = {finding.kind for finding in judge(Script(0, TWO_MOUNTS, (), (), ()), record)}
+    assert ("quiet entry failed" in kinds) is not excused
+
+
+@pytest.mark.parametrize(
     ("listed", "then", "found"), [(None, None, 0), (OTHER, OTHER, 0), (None, OTHER, 1), (OTHER, HERE, 1)]
 )
 def test_a_late_write_over_what_changed_is_a_finding(
