@@ -15,7 +15,7 @@ from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
 from tests.adversary.trees import Snapshot, Version
 
-_HEAD_LIES = frozenset({"S3: another's answer", "S3: stale read"})
+HEAD_LIES = frozenset({"S3: another's answer", "S3: stale read"})
 WITH_S3 = frozenset({S3_TO_MOUNT, MOUNT_TO_S3, INSIDE_S3})
 
 
@@ -51,12 +51,12 @@ def _ended(script: Script, record: Record) -> Iterator[Finding]:
             yield Finding("status", f"run {record.run} is green with {len(result.failures)} failures")
         if result.status == "FAILED_WITH_ITEMS" and not result.failures:
             yield Finding("status", f"run {record.run} says FAILED_WITH_ITEMS of no item")
-    if not record.quiet:
+    if not record.quiet or _is_listed_by_lies(record):
         return
     if result.status == "FAILED" and _name(result.error) not in REFUSED:
         yield Finding("quiet run failed", f"run {record.run}: {result.error}")
     # Where the source has another note by now, the copy of a published tree stays, and its comparison says so.
-    published = paths_of_published(record.before)
+    published = _with_all_names(paths_of_published(record.before), record.raw)
     for row in result.failures if result.status == "FAILED_WITH_ITEMS" and record.mode != "verify" else []:
         if row["path"] in published:
             continue
@@ -103,7 +103,7 @@ def _is_listed_by_lies(record: Record) -> bool:
 
     See docs/understand/s3-answers.md. Read again by ``If-Match``, most of them become failed entries all the same.
     """
-    return record.manifest is not None and bool(record.told & _HEAD_LIES)
+    return record.manifest is not None and bool(record.told & HEAD_LIES)
 
 
 def _told(version: Version) -> str:
@@ -211,10 +211,9 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
     """Whether a verification names what the copy before it was not to see (docs/understand).
 
     ``compare: checksum`` leaves the attributes of equal bytes. Without an index ``size-mtime`` sees neither these where
-    one end is S3, nor a version that came back. A run that resumes another does not decide anew what has to be copied:
-    what others wrote there since stays (docs/understand/stopped-runs.md).
+    one end is S3, nor a version that came back.
     """
-    if reason == "destination changed" and record.resumed and path in record.foreign:
+    if record.resumed and _was_changed_since(record, path, reason):
         return True
     if reason == "source changed" and record.mode == "sync" and _is_below_unlisted(script, record, path):
         return True
@@ -231,6 +230,21 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
         blind = blind or (record.resumed and any(one.get(path, here) != here for one in record.story))
         return after.content == here.content and (record.options.get("compare") == "checksum" or blind)
     return reason == "checksum differs" and _is_unseen(script, record, path, here, after)
+
+
+def _was_changed_since(record: Record, path: str, reason: str) -> bool:
+    """Whether a run that resumes another names what others did since that one listed (docs/understand/stopped-runs.md).
+
+    What nobody was allowed to read is not named: its remedy changes the source, and a retry copies it.
+    """
+    changed = any(one.get(path) != record.window[-1].get(path) for one in record.window)
+    return path in record.foreign or (reason == "source changed" and changed and path not in record.denied)
+
+
+def _with_all_names(paths: set[str], tree: Snapshot) -> set[str]:
+    """The paths, and every other name of their files."""
+    marks = {tree[path].mark for path in paths if path in tree and tree[path].kind == "file"}
+    return paths | {path for path, one in tree.items() if one.kind == "file" and one.mark in marks}
 
 
 def _is_below_unlisted(script: Script, record: Record, path: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fanout.model.outcome import Reason
 from tests.adversary.alike import ALIKE, SPOIL, STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
@@ -19,7 +20,7 @@ from tests.adversary.given import of_implied
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.moves import judge_move
-from tests.adversary.oracle import judge
+from tests.adversary.oracle import HEAD_LIES, judge
 from tests.adversary.published import judge_published
 from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
@@ -80,6 +81,8 @@ class Experiment:
         self._wide: dict[str, int] = {}
         self._indexed = False
         self._listed_at: dict[str, tuple[int, int]] = {}
+        self._told: dict[str, set[str]] = {}
+        self._denied: set[str] = set()
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
@@ -218,7 +221,7 @@ class Experiment:
             quiet,
             bool(resumed),
             act.run in self._nested,
-            classes_of(happened),
+            classes_of(happened) | (self._told.get(resumed, set()) & HEAD_LIES),
             self._views(options),
             self._indexed and options == self.script.options,
             self.history[-1],
@@ -228,7 +231,10 @@ class Experiment:
             machine.deletions,
             [] if self.script.ledger_in_s3 else [one for one in WRITING if machine.running.counts[one]],
             self._kept(act.run),
+            frozenset(self._denied),
         )
+        self._told[act.run] = record.told
+        self._denied |= {row["path"] for row in result.failures if row["reason"] == Reason.SOURCE_DENIED.value}
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
         for finding in judge(self.script, record):

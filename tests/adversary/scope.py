@@ -64,7 +64,8 @@ class Record:
 
     ``window`` and ``story`` are the source, under the names that it has at the destination, during the run and from the
     script's beginning. ``raw`` is the source at the end, ``vouched`` what the run that left the first index left
-    alone, ``foreign`` what others than runs wrote there since. ``kept`` is what the run kept in ``backup_to``.
+    alone, ``foreign`` what others than runs wrote there since. ``kept`` is what the run kept in ``backup_to``,
+    ``denied`` what an earlier run was not allowed to read.
     """
 
     run: str
@@ -89,6 +90,7 @@ class Record:
     deletions: list[Deletion] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     kept: Snapshot = field(default_factory=dict)
+    denied: frozenset[str] = frozenset()
 
     @property
     def mode(self) -> str:
