@@ -54,7 +54,7 @@ class _QuickHelp:
 
 
 def _plainly(message: str) -> str:
-    """Say what is wrong with a value, without the words of the library that checked it, and what may have been meant."""
+    """Say what is wrong with a value, without the words of the library that checked it, and what may be meant."""
     said = message.removeprefix("Value error, ").removesuffix(".")
     if "unable to parse string as a" in said:
         return f"it is not {'a whole number' if 'integer' in said else 'a number'}"
