@@ -117,9 +117,10 @@ class Experiment:
             self._run(act, quiet=quiet)
 
     def _copies(self, there: Snapshot) -> set[str]:
-        """What holds the bytes of the source: of all else no run was done with it."""
-        here = self.lab.source.snapshot()
-        return {path for path, one in there.items() if path in here and here[path].content == one.content}
+        """What a run has copied, and is whole: all else a later run may decide as if there had been none before it."""
+        here, before = self.lab.source.snapshot(), list(self._before.values())
+        whole = {path for path, one in there.items() if path in here and here[path].content == one.content}
+        return {path for path in whole if any(one.get(path) != there[path] for one in before)}
 
     def _change(self, change: Change) -> None:
         lab = self.lab
