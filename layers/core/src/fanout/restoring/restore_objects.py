@@ -82,7 +82,7 @@ def _begun(left: list[str], context: Context) -> RestoreStand:
         waiting=Count(),
         asked_at=now,
         expected_at=now,
-        ends_at=inf,
+        ends_at=now,
     )
 
 
