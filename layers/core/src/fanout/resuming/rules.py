@@ -183,5 +183,9 @@ def still_stands(done: Entry, found: Entry | None, *, with_times: bool) -> bool:
 
 
 def same_but_for_ctime(listed: Entry, found: Entry) -> bool:
-    """Whether an entry of the source is as it was listed, in all but its ctime."""
-    return replace(listed, changed_ns=0, target="", replaces="", archive="") == replace(found, changed_ns=0)
+    """Whether an entry of the source is as it was listed, in all but its ctime.
+
+    A listing does not tell the inode of a row of a manifest, nor of a file with one name.
+    """
+    before = replace(listed, changed_ns=0, target="", replaces="", archive="", inode=listed.inode or found.inode)
+    return before == replace(found, changed_ns=0)
