@@ -142,8 +142,11 @@ class PosixTree:
         return None if entry is None else Found(entry, None)
 
     def find(self, path: str) -> Entry | None:
-        find = find_followed if self._follow else find_destination if self._made else find_source
-        entry = find(self._directories, self._root, path.removesuffix("/"))
+        asked = (self._directories, self._root, path.removesuffix("/"))
+        if self._made and not self._follow:  # what a run kept and did not replace has a second name
+            entry = find_destination(*asked, tells_names=self._backup is not None)
+        else:
+            entry = find_followed(*asked) if self._follow else find_source(*asked)
         return entry if entry is not None and entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:

@@ -24,7 +24,7 @@ def find_source(directories: Directories, root: str, path: str) -> Entry | None:
     if _is_no_name(path):
         return None
     try:
-        found = _found(directories, root, path, made=False)
+        found = _found(directories, root, path, made=False, tells_names=True)
         if found is None:
             _confirm_parent(directories, root, path)
     except ItemError as error:
@@ -34,10 +34,13 @@ def find_source(directories: Directories, root: str, path: str) -> Entry | None:
     return found
 
 
-def find_destination(directories: Directories, root: str, path: str) -> Entry | None:
-    """As ``find_source`` at a destination, where nothing lies below a file, nor behind a symlink."""
+def find_destination(directories: Directories, root: str, path: str, *, tells_names: bool = False) -> Entry | None:
+    """As ``find_source`` at a destination, where nothing lies below a file, nor behind a symlink.
+
+    ``tells_names``: with the inode of a file that has several names, as a listing tells it.
+    """
     try:
-        return None if _is_no_name(path) else _found(directories, root, path, made=True)
+        return None if _is_no_name(path) else _found(directories, root, path, made=True, tells_names=tells_names)
     except (NotADirectoryError, ItemError):
         return None
 
@@ -51,11 +54,11 @@ def _is_no_name(path: str) -> bool:
     return reason_against_file_path(path) not in (None, Reason.PATH_TOO_DEEP)
 
 
-def _found(directories: Directories, root: str, path: str, *, made: bool) -> Entry | None:
+def _found(directories: Directories, root: str, path: str, *, made: bool, tells_names: bool) -> Entry | None:
     parent, separator, name = (root + path).rpartition("/")
     with suppress(FileNotFoundError), answered(root + path), directories.hold(parent + separator) as descriptor:
         found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-        return entry_of(path, found, -1 if made else found.st_dev, made=made)
+        return entry_of(path, found, found.st_dev if tells_names else -1, made=made)
     return None
 
 
