@@ -172,6 +172,7 @@ class Experiment:
             self._find(finding.kind, finding.text)
         self._machines.remove(machine)
         self.history.append(self.lab.source.snapshot())  # what was staged moved the time of a directory
+        self._allow_source()  # an empty directory that it was to write to may stay in it
         self._around = self.lab.source.around(), self.lab.destination.around()
         self.outcome.statuses.append((act.run, machine.result.status))
 
