@@ -33,14 +33,10 @@ class KeptStore:
     def put(self, key: str, data: bytes) -> None:
         self._writes(key)
         self._store.put(key, data)
-        self._keep(key, data)
 
     def put_new(self, key: str, data: bytes) -> bool:
         self._writes(key)
-        is_written = self._store.put_new(key, data)
-        if is_written:
-            self._keep(key, data)
-        return is_written
+        return self._store.put_new(key, data)
 
     def get(self, key: str) -> bytes:
         self._look(key)
@@ -91,14 +87,10 @@ class KeptStore:
             return None
 
     def _writes(self, key: str) -> None:
-        """From now on only the store says what the key holds: of a write that fails nobody knows."""
+        """From now on only the store says what the key holds: rows are large, and a write may fail half-way."""
         self._documents.pop(key, None)
         if self._names is not None and key.startswith(self._prefix) and not self._holds(self._names, key):
             insort(self._names, key)
-
-    def _keep(self, key: str, data: bytes) -> None:
-        if self._names is not None and key.startswith(self._prefix):
-            self._documents[key] = data
 
     @staticmethod
     def _holds(names: Sequence[str], key: str) -> bool:
