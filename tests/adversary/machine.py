@@ -21,6 +21,7 @@ from fanout.deleting.source_looks import look_at_directories, look_at_shard, non
 from fanout.finishing.divide import FinishShard
 from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree, unfinished
+from fanout.flow.steps import STEPS
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.hand_back import hand_segment_back, leave_segment
@@ -50,7 +51,7 @@ from tests.support.windowed import not_done
 
 # As the state machine retries what may pass and what was lost; more tasks than any state takes here.
 RETRIES, TASKS = 6, 400
-# The states whose functions may seal what a certificate says, by their own names.
+# The states that seal what a certificate says, and those whose ledger is kept, by their own names.
 _NAMES = {
     "plan": "PlanTransfer",
     "check": "CheckMount",
@@ -58,6 +59,8 @@ _NAMES = {
     "list destination": "ListDestination",
     "gather": "GatherSegments",
     "partition": "PartitionShards",
+    "finish": "FinishTree",
+    "begin deletion": "BeginDeletion",
     "record": "RecordShardFailure",
     "begin verification": "BeginVerification",
     "verify": "VerifyShard",
@@ -381,7 +384,7 @@ class Machine:
             named = _NAMES.get(state, "")
             context = self.lab.context(self.run_id, self._prefix, self._client, sees, named)
             try:
-                return use_case(context)
+                return use_case(STEPS[named].inside(context) if named else context)
             finally:
                 context.release()
 

@@ -61,6 +61,10 @@ class Step(Struct, frozen=True):
         found: UseCase = getattr(import_module(f"fanout.{module}"), name)
         return found
 
+    def inside(self, context: Context) -> Context:
+        """The context that the step works in."""
+        return replace(context, ledger=context.ledger.kept()) if self.keeps else context
+
 
 def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
     """The answer of a step's use case, before ``answers``.
@@ -71,9 +75,7 @@ def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
     def work(inside: Context) -> Json:
         return step.call(step.load(), event, inside, stack)
 
-    hands_back = step.hands_back
-    if step.keeps:
-        context = replace(context, ledger=context.ledger.kept())
+    hands_back, context = step.hands_back, step.inside(context)
     if hands_back is None:
         return work(context)
     window = events.window_of(event)
