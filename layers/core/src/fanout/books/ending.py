@@ -76,22 +76,23 @@ def shards_done(count: int, predicted_seconds: float, seconds: Sequence[float]) 
     return ShardsDone(count, round(predicted_seconds, 3), round(total, 3), imbalance)
 
 
-def warnings_of(request: Request, books: Books, matched: Collection[str]) -> list[str]:
+def warnings_of(request: Request, books: Books, matched: Collection[str] | None) -> list[str]:
     """The warnings of a run that went through: it had nothing to do, or a glob matched nothing.
 
-    ``matched`` names the globs that matched an entry; see ``MatchedGlobs``.
+    ``matched`` names the globs that matched an entry, ``None`` if that is not known; see ``MatchedGlobs``.
     """
     if not books.listed.entries:
         return [nothing_listed(request)]
     skipped, warnings = books.by_result[Result.SKIPPED].entries, []
-    missed = {name: glob for name, glob in named_globs(request.filters).items() if name not in matched}
+    known = {} if matched is None else named_globs(request.filters)
+    missed = {name: glob for name, glob in known.items() if name not in (matched or ())}
     if request.filters.include and skipped == books.listed.entries:
         patterns = _few(request.filters.include)
         warnings.append(
             f"The filters took nothing: none of {skipped:,} entries; check the patterns of include: {patterns}"
         )
         missed = {name: glob for name, glob in missed.items() if name.startswith("exclude")}
-    if missed and request.manifest is None:
+    if missed:
         said = [f"{name.partition('.')[0]} {glob}" for name, glob in missed.items()]
         warnings.append(f"No entry that was listed matches {_few(said)}; check how it is written")
     return warnings

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from fanout.books.summary_document import SizeBucket, TasksDone
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
+from fanout.request.filtering.matched import matched_in_all
 from fanout.shards.rounds import rounds_done
 from fanout.shards.sizes import Sizes, bucket_bounds
 from fanout.shards.tasks.activity import Activity
@@ -55,9 +56,9 @@ def tasks_done(activity: Activity) -> TasksDone:
     )
 
 
-def matched_globs(ledger: Ledger) -> set[str]:
-    """The globs of the request that matched an entry, as ``MatchedGlobs`` names them."""
-    return {name for done in rounds_done(ledger) for name in done.matched}
+def matched_globs(ledger: Ledger) -> list[str] | None:
+    """The globs of the request that matched an entry, as ``MatchedGlobs`` names them; ``None`` if not known."""
+    return matched_in_all(done.matched for done in rounds_done(ledger))
 
 
 def listed_sizes(ledger: Ledger) -> list[SizeBucket]:

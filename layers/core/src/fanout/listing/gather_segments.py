@@ -11,6 +11,7 @@ from fanout.listing.rounds import begin_round
 from fanout.model.books import Books, Count
 from fanout.model.document import Json
 from fanout.model.errors import LedgerBroken
+from fanout.request.filtering.matched import matched_in_all
 from fanout.shards.crowds import Crowds
 from fanout.shards.rounds import RoundRecord, SegmentRecord, read_round, segment_record
 from fanout.shards.sizes import Sizes
@@ -74,7 +75,7 @@ def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
         destination=sum((record.destination for record in records), Count()),
         published=sum((record.published for record in records), Count()),
         heads=sum(record.heads for record in records),
-        matched=sorted({name for record in records for name in record.matched}),
+        matched=matched_in_all(record.matched for record in records),
         seconds=round(sum(record.seconds for record in records), 3),
         segments=len(records),
         left=left,

@@ -84,7 +84,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         with LookupQueue(ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
             left = list_manifest(lines, plan, lookups, queue.add, refuse, is_late)
-        writer.close(left)
+        writer.close(left, matched=None)
         notes.end()
         return {"segment": segment.id}
     find = found_for_listing(source_tree)

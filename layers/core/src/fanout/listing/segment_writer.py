@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 
 from fanout.facts import tuning
@@ -305,10 +304,10 @@ class SegmentWriter:
             return False
         return next(self._source.list(Segment("", directory.path)), None) is not None
 
-    def close(self, left: list[Segment], matched: Sequence[str] = ()) -> None:
+    def close(self, left: list[Segment], matched: list[str] | None) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
-        If another segment continues in a directory, what it writes there is unknown here. ``matched`` names globs.
+        If another segment continues in a directory, what it writes there is unknown here. ``matched`` is the record's.
         """
         for directory in self._around.rest():
             if left or self._segment.ends_below(directory.path):
@@ -353,7 +352,7 @@ class SegmentWriter:
             deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
             names=self._names.files,
             heads=self.heads,
-            matched=list(matched),
+            matched=matched,
             left=left,
             seconds=round(self._context.clock.now() - self._began, 3),
         )

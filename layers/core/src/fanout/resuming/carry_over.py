@@ -124,7 +124,7 @@ class _Carrier:
     def close(self) -> None:
         """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
         self._taken.close()
-        self._writer.close(self._left)
+        self._writer.close(self._left, matched=None)
 
     def _outcomes(self, part: CarriedOutcomes) -> None:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))

@@ -44,7 +44,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
     ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``published`` what a sync leaves
     of published trees, ``heads`` the requests that looked at what seemed unchanged, ``matched`` the globs that matched
-    an entry, as ``exclude.0``.
+    an entry, as ``exclude.0``, or ``None`` where nobody looked.
     """
 
     complete: bool
@@ -65,7 +65,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     deletions: list[Deletion]
     names: list[Shard]
     heads: int
-    matched: list[str] = []
+    matched: list[str] | None = []
     seconds: float
 
 

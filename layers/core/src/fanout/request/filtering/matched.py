@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from fanout.request.filtering.filters import Filters
@@ -19,13 +19,13 @@ class MatchedGlobs:
     """The globs that matched a path, each looked for until it is found.
 
     Only a path that the filters matched is looked at: an entry that no glob is about costs nothing. After
-    ``MOST_CHECKS`` comparisons, and where a request has over ``MOST_GLOBS``, nothing is looked for, and each glob
-    counts as matched: it is not known.
+    ``MOST_CHECKS`` comparisons, and where a request has over ``MOST_GLOBS``, nothing is looked for any more.
     """
 
     def __init__(self, filters: Filters) -> None:
         self._all = named_globs(filters)
-        sought = self._all if len(self._all) <= MOST_GLOBS else {}
+        self._is_known = len(self._all) <= MOST_GLOBS
+        sought = self._all if self._is_known else {}
         self._sought = {
             field: {name: glob for name, glob in sought.items() if name.startswith(field)}
             for field in ("include", "exclude")
@@ -44,15 +44,27 @@ class MatchedGlobs:
                 return
             self._room -= len(sought)
             if self._room < 0:
-                self._sought = {"include": {}, "exclude": {}}
+                self._sought, self._is_known = {"include": {}, "exclude": {}}, False
                 return
             for name in [name for name, glob in sought.items() if _compiled(glob).match(path)]:
                 del sought[name]
 
     @property
-    def names(self) -> list[str]:
-        """The globs that matched, or may have, as ``named_globs`` names them."""
+    def names(self) -> list[str] | None:
+        """The globs that matched, as ``named_globs`` names them; ``None`` if that is not known."""
+        if not self._is_known:
+            return None
         return [name for name in self._all if not any(name in sought for sought in self._sought.values())]
+
+
+def matched_in_all(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
+    """The globs that matched in any of the parts of a tree; ``None`` if it is not known of one of them."""
+    found: set[str] = set()
+    for names in parts:
+        if names is None:
+            return None
+        found.update(names)
+    return sorted(found)
 
 
 def named_globs(filters: Filters) -> dict[str, str]:
