@@ -1,9 +1,9 @@
 """Finds the blocks of big files that the comparisons of the runs that a move resumes have read.
 
-| a block that an earlier comparison read | is taken over where                                             |
-|-----------------------------------------|-----------------------------------------------------------------|
-| at the source                           | the file is listed as it was                                    |
-| at the destination                      | the copy has the ctime, or the ETag, that it had before the read |
+| a block that an earlier comparison read | is taken over where                                        |
+|-----------------------------------------|------------------------------------------------------------|
+| at the source                           | the file is listed as it was                               |
+| at the destination                      | the copy has the pin that it had then (``pin_of_copy``)    |
 
 A block is taken over at one end alone; whether the ends are equal is decided when all blocks of both were read.
 """
