@@ -52,7 +52,7 @@ def _access_point(efs: Any, file_system: str, wanted: str) -> dict[str, Any]:
     known = ", ".join(one["AccessPointId"] for one in points)
     if not points:
         what = f"{file_system} has no access point" + (f" {wanted}" if wanted else "")
-        raise InvalidRequest("--access-point", what, "make one: docs/how-to/make-an-access-point.md")
+        raise InvalidRequest("--access-point", what, "make one: docs/start/deploy-existing.md")
     raise InvalidRequest("--access-point", f"{file_system} has {len(points)}", f"name one of {known}")
 
 
