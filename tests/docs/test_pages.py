@@ -12,6 +12,7 @@ from tests.docs.pages import DOCS, DOCUMENTS, INDEX, PAGES, ROOT, anchors, headi
 
 MOST_WORDS = 1_200
 MOST_WORDS_OF_README = 500
+WORDS_OF_A_DECISION = range(50, 151)
 LISTED = re.compile(r"^(?:- |\| .*\? \| )\[([^]]+)\]\(([^)]+\.md)\)", re.MULTILINE)
 LISTS = (INDEX, DOCS / "develop/benchmarks/index.md", DOCS / "develop/decisions/index.md")
 LINK = re.compile(r"\]\(([^)#:\s]*)#([^)\s]+)\)")
@@ -38,6 +39,13 @@ def test_the_readme_names_the_two_commands_of_a_bare_machine() -> None:
 def test_a_page_is_short_unless_it_is_a_reference(page: Path) -> None:
     if page != INDEX and page.parent.name != "reference":
         assert words(page.read_text(encoding="utf-8")) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "develop/decisions").glob("0*.md")), ids=name)
+def test_a_decision_says_in_few_words_what_would_change_it(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert words(text) in WORDS_OF_A_DECISION
+    assert "**Would change it.**" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
