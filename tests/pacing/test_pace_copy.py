@@ -107,7 +107,7 @@ def test_it_is_told_of_the_end_and_asks_nobody_in_a_short_run() -> None:
 def test_a_run_is_at_most_fifteen_seconds_longer_whenever_its_map_ends(
     ends: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it takes to ask is not in it: that is measured, in docs/develop/benchmarks/predictions.md."""
+    """What it takes to ask is not in it: that is measured, in docs/develop/benchmarks/rates.md."""
     world, maps, _ = started()
     began, sleep = world.clock.time, world.clock.sleep
     looks = [began]
