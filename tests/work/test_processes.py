@@ -41,7 +41,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return noted_forks(monkeypatch)
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000])
+@pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000, 140_000])
 def test_every_item_is_worked_on_once(count: int, children: list[int]) -> None:
     def work(turns: Iterator[int]) -> Work:
         taken = 0

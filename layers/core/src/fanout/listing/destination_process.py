@@ -12,6 +12,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.entry import Entry
@@ -34,13 +35,13 @@ def listed_apart(listing: Callable[[], Iterator[Listed]], forks: bool) -> Iterat
     if not forks or threading.active_count() > 1:
         yield listing()
         return
-    pipes: dict[int, int] = {}
+    pipes: dict[Connection, int] = {}
     try:
         gc.freeze()
         reading, child = begin_process(lambda send: _tell(listing(), send))
         pipes[reading] = child
         with suppress(OSError):  # more than this user may have
-            fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            fcntl.fcntl(reading.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         yield (_unpacked(one) for batch in messages_of(pipes) for one in batch)
     finally:
         end_processes(pipes)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
-import select
 import signal
-import struct
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, NoReturn, TypeVar, cast
 
 from fanout.model.errors import Transient
 
@@ -23,9 +21,9 @@ Item = TypeVar("Item")
 Message = TypeVar("Message")
 End = TypeVar("End")
 
-_LENGTH = struct.Struct("<I")
 _POSITION = array("I").itemsize
-_READ_BYTES = 1 << 20
+# pipe(7): a pipe holds 64 KiB.
+_TURNS_IN_A_PIPE = (1 << 16) // _POSITION
 # Messages that are sent together; pickling one by one costs more than the work on a small file.
 _SENT_TOGETHER = 256
 # Items that a process takes at once: one where there are few, for even ends; taking is an operation too.
@@ -43,8 +41,8 @@ def in_processes(
     Each process takes further items as it finishes others. ``begun`` is called when all processes exist. An exception
     of ``work`` is raised here. A process that ends without a message raises ``Transient``; the others are ended.
     """
-    queue = _positions(len(items))
-    pipes: dict[int, int] = {}
+    queue = _queue(len(items))
+    pipes: dict[Connection, int] = {}
     try:
         gc.freeze()
         parent = os.getpid()
@@ -59,58 +57,55 @@ def in_processes(
         gc.unfreeze()
 
 
-def begin_process(work: Callable[[Callable[[list[Any]], None]], Any]) -> tuple[int, int]:
+def begin_process(work: Callable[[Callable[[list[Any]], None]], Any]) -> tuple[Connection, int]:
     """A process that sends lists of messages, and finally the return value of ``work``; its pipe and its id."""
-    reading, writing = os.pipe()
+    reading, writing = Pipe(duplex=False)
     child = os.fork()
     if not child:
-        os.close(reading)
+        reading.close()
         _child(writing, work)
-    os.close(writing)
+    writing.close()
     return reading, child
 
 
-def end_processes(pipes: dict[int, int]) -> None:
+def end_processes(pipes: dict[Connection, int]) -> None:
     """End the processes of these pipes, whatever they do."""
     for reading, child in pipes.items():
-        os.close(reading)
+        reading.close()
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
-def _positions(count: int) -> int:
-    """A file in memory that holds the positions 0 to ``count`` - 1, at its beginning.
+def _queue(count: int) -> int:
+    """A pipe that holds where each turn of so many items begins: reading one is atomic, and at the end it is empty."""
+    reading, writing = os.pipe()
+    with open(writing, "wb") as pipe:
+        pipe.write(array("I", range(0, count, _at_once(count))).tobytes())
+    return reading
 
-    It is opened by its name, because only then Linux locks the offset that processes share (``FMODE_ATOMIC_POS``, set
-    in fs/open.c). Linux does not lock the offset of a file from ``memfd_create``: processes that read it together
-    received the same positions twice.
-    """
-    made = os.memfd_create("positions", os.MFD_CLOEXEC)
-    try:
-        with open(made, "wb", closefd=False) as file:
-            file.write(array("I", range(count)).tobytes())
-        return os.open(f"/proc/self/fd/{made}", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        os.close(made)
+
+def _at_once(count: int) -> int:
+    """How many items a process takes in a turn: one of few, for even ends; and no more turns than a pipe holds."""
+    return max(1, min(count // _ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE), -(-count // _TURNS_IN_A_PIPE))
 
 
 def _turns(queue: int, items: Sequence[Item], parent: int) -> Iterator[Item]:
-    """Items by the positions of a file whose offset all processes share, as long as there is a parent."""
-    at_once = max(1, min(len(items) // _ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE))
-    while os.getppid() == parent and (taken := os.read(queue, at_once * _POSITION)):
-        for position in array("I", taken):
-            yield items[position]
+    """Items by the turns that this process takes from the queue, as long as there is a parent."""
+    at_once = _at_once(len(items))
+    while os.getppid() == parent and (turn := os.read(queue, _POSITION)):
+        (begin,) = array("I", turn)
+        yield from items[begin : begin + at_once]
 
 
-def _child(writing: int, work: Callable[[Callable[[list[Any]], None]], Any]) -> NoReturn:
+def _child(writing: Connection, work: Callable[[Callable[[list[Any]], None]], Any]) -> NoReturn:
     """Work and send messages, then exit without the parent's cleanup."""
     status = 1
     try:
         try:
-            end = work(lambda batch: _send(writing, ("some", batch)))
-            _send(writing, ("end", end))
+            end = work(lambda batch: writing.send(("some", batch)))
+            writing.send(("end", end))
         except Exception as error:  # noqa: BLE001 - the parent raises it
-            _send(writing, ("error", (type(error), error.args, error.__dict__)))
+            writing.send(("error", (type(error), error.args, error.__dict__)))
         status = 0
     finally:
         os._exit(status)
@@ -131,38 +126,32 @@ def yield_all(work: Generator[list[Message], None, End], send: Callable[[list[Me
             held = []
 
 
-def _send(writing: int, message: tuple[str, Any]) -> None:
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    view = memoryview(_LENGTH.pack(len(data)) + data)
-    while view:
-        view = view[os.write(writing, view) :]
-
-
-def messages_of(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
+def messages_of(pipes: dict[Connection, int]) -> Generator[list[Any], None, list[Any]]:
     """Yield the messages of the processes until all have ended; removes ended ones from ``pipes``."""
-    poll = select.poll()
-    buffers = {reading: bytearray() for reading in pipes}
-    for reading in pipes:
-        poll.register(reading, select.POLLIN)
     ends: list[Any] = []
     while pipes:
-        for reading, _ in poll.poll():
-            data = os.read(reading, _READ_BYTES)
-            buffers[reading] += data
-            for kind, value in _frames(buffers[reading]):
-                if kind == "error":
-                    raise _error(*value)
-                if kind == "some":
-                    yield value
-                else:
-                    ends.append(value)
-            if not data:
-                poll.unregister(reading)
-                os.close(reading)
+        for reading in cast("list[Connection]", wait(list(pipes))):
+            kind, value = _received(reading)
+            if kind == "ended":
+                reading.close()
                 _, status = os.waitpid(pipes.pop(reading), 0)
                 if status:
                     raise Transient(f"a process of this function ended with {os.waitstatus_to_exitcode(status)}")
+            elif kind == "error":
+                raise _error(*value)
+            elif kind == "some":
+                yield value
+            else:
+                ends.append(value)
     return ends
+
+
+def _received(reading: Connection) -> tuple[str, Any]:
+    try:
+        message: tuple[str, Any] = reading.recv()
+    except (EOFError, OSError):  # the process ended between two messages, or within one
+        return "ended", None
+    return message
 
 
 def _error(kind: type[Exception], arguments: tuple[Any, ...], fields: dict[str, Any]) -> Exception:
@@ -170,14 +159,3 @@ def _error(kind: type[Exception], arguments: tuple[Any, ...], fields: dict[str, 
     error = kind.__new__(kind, *arguments)
     error.__dict__.update(fields)
     return error
-
-
-def _frames(buffer: bytearray) -> Iterator[tuple[str, Any]]:
-    """The whole messages at the beginning of a buffer, which are taken out of it."""
-    while len(buffer) >= _LENGTH.size:
-        (length,) = _LENGTH.unpack_from(buffer)
-        if len(buffer) < _LENGTH.size + length:
-            return
-        message: tuple[str, Any] = pickle.loads(memoryview(buffer)[_LENGTH.size : _LENGTH.size + length].tobytes())
-        del buffer[: _LENGTH.size + length]
-        yield message
