@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -47,23 +45,20 @@ def copied_by(seconds: float, entries: int) -> tuple[int, float]:
     return len(source.threads), time.monotonic() - began
 
 
-def test_one_thread_where_nothing_waits() -> None:
-    assert copied_by(0, 3_000)[0] <= 4
-
-
 def test_all_threads_where_operations_wait() -> None:
     threads, seconds = copied_by(0.02, 1_000)
     assert threads == 64
     assert seconds < 1_000 * 0.02 / 8
 
 
-@pytest.mark.parametrize(("queued_share", "grows"), [(0.0, True), (0.5, True), (0.9, False)])
-def test_threads_are_added_for_those_that_wait_and_not_for_those_that_queue_for_a_processor(
-    monkeypatch: pytest.MonkeyPatch, queued_share: float, grows: bool
+@pytest.mark.parametrize(
+    ("busy", "waits", "grows"), [(0.0, 1_000, True), (0.5, 1_000, True), (0.95, 1_000, False), (0.5, 0, False)]
+)
+def test_threads_are_added_where_those_at_work_wait_and_not_where_they_keep_a_processor_busy(
+    monkeypatch: pytest.MonkeyPatch, busy: float, waits: int, grows: bool
 ) -> None:
-    looks = itertools.count()
-    monkeypatch.setattr(threads, "_usage", lambda: (float(next(looks)), 0.0, 1_000 * next(looks)))
-    monkeypatch.setattr(threads, "_queued_seconds", lambda: queued_share * next(looks))
+    reviews = itertools.count()
+    monkeypatch.setattr(threads, "_usage", lambda: ((now := float(next(reviews))), busy * now, int(waits * now)))
     ended = threading.Event()
     with ThreadPoolExecutor(4) as pool:
         running = threads.Threads(pool, lambda: assert_true(ended.wait(60)), 4, [])
@@ -75,44 +70,6 @@ def test_threads_are_added_for_those_that_wait_and_not_for_those_that_queue_for_
 
 def assert_true(value: bool) -> None:
     assert value
-
-
-def test_what_the_kernel_tells_of_the_queue_for_processors_never_shrinks_for_a_thread_that_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(os, "listdir", lambda _path: [str(threading.get_native_id())])  # others may end meanwhile
-    first = threads._queued_seconds()
-    time.sleep(0.01)
-    assert 0 <= first <= threads._queued_seconds()
-
-
-def test_a_thread_that_ends_while_it_is_asked_about_hides_no_other_threads_queue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def opened(path: str, *_mode: object, **_options: object) -> io.BytesIO:
-        if "/gone-before/" in path:
-            raise FileNotFoundError(path)
-        return Ended() if "/gone-now/" in path else io.BytesIO(b"9000000000 2000000000 7\n")
-
-    monkeypatch.setattr(os, "listdir", lambda _path: ["1", "gone-before", "2", "gone-now", "3"])
-    monkeypatch.setattr(threads, "open", opened, raising=False)
-    assert threads._queued_seconds() == 6.0
-
-
-class Ended(io.BytesIO):
-    """What is open of a thread that has ended."""
-
-    def read(self, _size: int | None = -1, /) -> bytes:
-        """As Linux answers."""
-        raise ProcessLookupError
-
-
-def test_where_no_kernel_tells_no_thread_queues(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(path: str) -> list[str]:
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(os, "listdir", missing)
-    assert threads._queued_seconds() == 0
 
 
 def test_an_error_of_a_thread_is_not_lost() -> None:

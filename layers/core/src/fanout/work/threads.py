@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from contextlib import contextmanager
+from typing import TypeVar
 
 from fanout.facts import tuning
 
@@ -23,8 +22,7 @@ class Threads:
     If operations wait for a server, there are soon ``most`` of them. If they do not, as on
     a local disk, additional threads only wait for the interpreter's lock: 64 of them
     copy a quarter of the files a second that one does. Two figures tell the cases apart: how often the
-    process gave up its processor voluntarily, and whether it queued for one instead.
-    If others keep the processors busy, more threads only lengthen the queue.
+    process gave up its processor voluntarily, and how busy it kept one.
     """
 
     def __init__(self, pool: ThreadPoolExecutor, work: Callable[[], None], most: int, done: Sized) -> None:
@@ -32,7 +30,6 @@ class Threads:
         self._pool, self._work, self._most, self._done = pool, work, most, done
         self._futures: list[Future[None]] = [pool.submit(work)]
         self._usage = _usage()
-        self._suspected: _Reading | None = None
 
     def review(self) -> bool:
         """Wait a while, add threads if that helps; whether any is at work. Raises what one of them raised."""
@@ -51,13 +48,7 @@ class Threads:
         busy = (now[1] - self._usage[1]) / max(now[0] - self._usage[0], 1e-6)
         waits = now[2] - self._usage[2] - 1  # one is this thread's own
         self._usage = now
-        if waits < max(1, len(self._done) // 2) or busy >= tuning.PROCESSOR_BUSY:
-            self._suspected = None
-            return
-        look, before = _Reading(now[0], now[1] + _queued_seconds()), self._suspected
-        self._suspected = look
-        if before is not None and look.taken - before.taken < tuning.PROCESSOR_BUSY * (look.at - before.at):
-            self._suspected = None
+        if waits >= max(1, len(self._done) // 2) and busy < tuning.PROCESSOR_BUSY:
             more = min(len(self._futures) * 3, self._most - len(self._futures))
             self._futures += [self._pool.submit(self._work) for _ in range(more)]
 
@@ -96,26 +87,6 @@ def done_by_threads(work: Callable[[], None], most: int, done: deque[Done], stop
             stop.set()
             raise
     yield from done
-
-
-class _Reading(NamedTuple):
-    """When it was, and the seconds for which threads had had a processor or queued for one."""
-
-    at: float
-    taken: float
-
-
-def _queued_seconds() -> float:
-    """How long this process's running threads have queued for a processor; 0 if the kernel does not report it.
-
-    docs.kernel.org/scheduler/sched-stats.html: the second number of a thread's schedstat, in nanoseconds.
-    """
-    queued = 0
-    with suppress(OSError):  # a kernel may not count it
-        for thread in os.listdir("/proc/self/task"):
-            with suppress(OSError), open(f"/proc/self/task/{thread}/schedstat", "rb", buffering=0) as file:
-                queued += int(file.read().split()[1])  # of a thread that has just ended there is nothing
-    return queued / 1e9
 
 
 def _usage() -> tuple[float, float, int]:
