@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
+from pathspec import PathSpec
 
 from fanout.listing.intake import Intake
 from fanout.model.entry import Entry, Kind
@@ -244,3 +245,27 @@ def test_filters_go_through_the_plan(filters: Filters) -> None:
 def test_names_that_are_not_utf_8_are_matched(name: str) -> None:
     if "/" not in name and "\0" not in name:
         assert Filters(exclude=("?" * len(name),)).prunes(name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "ours"),
+    [
+        ("!a", "!a", True),
+        ("#a", "#a", True),
+        ("a ", "a ", True),
+        ("a/*", "a/b/c", True),
+        ("a/**", "a/", False),
+        ("a**b", "axb", None),
+        ("/", "a", None),
+        ("[a", "[a", None),
+        ("../x", "../x", None),
+    ],
+)
+def test_the_library_for_gitignores_means_something_else(pattern: str, path: str, ours: bool | None) -> None:
+    """Why globs are not given to pathspec: it negates, comments, and takes what is refused here (``None``)."""
+    if ours is None:
+        with pytest.raises(ValueError, match=r"holds|is empty|has a"):
+            compile_globs([pattern])
+    else:
+        assert (compile_globs([pattern]).match(path) is not None) is ours
+    assert PathSpec.from_lines("gitignore", [pattern]).match_file(path) is (not ours)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from hashlib import sha256
 from urllib.parse import urlsplit
 
 import pytest
@@ -48,26 +47,6 @@ def botocore_authorization(
     )
     auth.S3SigV4Auth(given_credentials, "s3", "eu-west-1").add_auth(request)
     return str(request.headers["Authorization"])
-
-
-def test_a_request_to_another_service_signs_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    credentials, body = Credentials("AKIDEXAMPLE", "secret/key+", "token"), b'{"executionArn": "arn"}'
-    moment = datetime.datetime.fromtimestamp(NOW_SECONDS, datetime.UTC)
-    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: moment, raising=True)
-    digest = sha256(body).hexdigest()
-    headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": "AWSStepFunctions.DescribeExecution"}
-    request = awsrequest.AWSRequest(
-        method="POST",
-        url="https://states.eu-west-1.amazonaws.com/",
-        headers={**headers, "x-amz-content-sha256": digest},
-        data=body,
-    )
-    given_credentials = botocore_credentials.Credentials("AKIDEXAMPLE", "secret/key+", "token")
-    auth.SigV4Auth(given_credentials, "states", "eu-west-1").add_auth(request)
-    host = "states.eu-west-1.amazonaws.com"
-    signer = Signer("eu-west-1", "states")
-    ours = signer.sign("POST", host, "/", "", headers, credentials, NOW_SECONDS, digest)
-    assert ours["authorization"] == request.headers["Authorization"]
 
 
 def assert_same_signature(

@@ -18,7 +18,6 @@ from fanout.adapters.aws.credentials import Credentials
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*")
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
-SERVICE = "s3"
 
 
 def encode_path(path: str) -> str:
@@ -32,12 +31,12 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
 
 
 class Signer:
-    """Signs requests to a service of one region; keeps the signing key of the day. Safe to share between threads."""
+    """Signs requests to S3 in one region; keeps the signing key of the day. Safe to share between threads."""
 
-    def __init__(self, region: str, service: str = SERVICE) -> None:
-        self._region, self._service = region, service
+    def __init__(self, region: str) -> None:
+        self._region = region
         self._second: tuple[int, str] = (-1, "")
-        self._keyed: tuple[str, str, _Hmac] | None = None
+        self._keyed: tuple[str, str, hmac.HMAC] | None = None
 
     def sign(
         self,
@@ -48,29 +47,27 @@ class Signer:
         headers: Mapping[str, str],
         credentials: Credentials,
         now_seconds: float,
-        payload_hash: str = UNSIGNED_PAYLOAD,
     ) -> dict[str, str]:
         """The headers to send: the given ones, whose names are lower-case, and those that sign them.
 
-        ``payload_hash`` is the SHA-256 of the body, which services other than S3 want signed.
         ``path`` and ``query`` are encoded already; ``host`` is signed but left to the transport to send.
         """
         timestamp = self._timestamp(int(now_seconds))
         date = timestamp[:8]
-        signed = {**headers, "x-amz-content-sha256": payload_hash, "x-amz-date": timestamp}
+        signed = {**headers, "x-amz-content-sha256": UNSIGNED_PAYLOAD, "x-amz-date": timestamp}
         if credentials.session_token:
             signed["x-amz-security-token"] = credentials.session_token
         names, signed_names = _in_order(tuple(signed))
         values = {**signed, "host": host}
         lines = "".join([f"{name}:{_canonical(values[name])}\n" for name in names])
-        canonical = f"{method}\n{path}\n{query}\n{lines}\n{signed_names}\n{payload_hash}"
+        canonical = f"{method}\n{path}\n{query}\n{lines}\n{signed_names}\n{UNSIGNED_PAYLOAD}"
         digest = sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
-        scope = f"{date}/{self._region}/{self._service}/aws4_request"
+        scope = f"{date}/{self._region}/s3/aws4_request"
         key = self._signing_key(credentials.secret_access_key, date)
-        signature = key.of(f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{digest}".encode())
+        key.update(f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{digest}".encode())
         signed["authorization"] = (
             f"AWS4-HMAC-SHA256 Credential={credentials.access_key_id}/{scope}, "
-            f"SignedHeaders={signed_names}, Signature={signature}"
+            f"SignedHeaders={signed_names}, Signature={key.hexdigest()}"
         )
         return signed
 
@@ -81,32 +78,17 @@ class Signer:
             self._second = (second, text)
         return text
 
-    def _signing_key(self, secret: str, date: str) -> _Hmac:
+    def _signing_key(self, secret: str, date: str) -> hmac.HMAC:
+        """A code that begins with the key of the day, of which half the work is done once."""
         cached = self._keyed
         if cached is not None and cached[0] == secret and cached[1] == date:
-            return cached[2]
+            return cached[2].copy()
         raw = f"AWS4{secret}".encode()
-        for part in (date, self._region, self._service, "aws4_request"):
+        for part in (date, self._region, "s3", "aws4_request"):
             raw = hmac.digest(raw, part.encode(), "sha256")
-        key = _Hmac(raw)
+        key = hmac.new(raw, digestmod="sha256")
         self._keyed = (secret, date, key)
-        return key
-
-
-class _Hmac:
-    """HMAC-SHA256 with a key of at most 64 bytes whose part of the work is done once."""
-
-    def __init__(self, key: bytes) -> None:
-        padded = key.ljust(64, b"\0")
-        self._inner = sha256(bytes(byte ^ 0x36 for byte in padded))
-        self._outer = sha256(bytes(byte ^ 0x5C for byte in padded))
-
-    def of(self, message: bytes) -> str:
-        """The code of a message, in hexadecimal digits."""
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(message)
-        outer.update(inner.digest())
-        return outer.hexdigest()
+        return key.copy()
 
 
 @lru_cache(maxsize=256)
