@@ -14,6 +14,8 @@ from jinja2 import ModuleLoader
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+from tests.facts.strict import held_to_the_models
+
 # By chance at a desk, the same examples each time in CI, long when asked to.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -33,6 +35,13 @@ def modules_of_templates_stay() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ModuleLoader, "__init__", keeping)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def requests_are_what_the_models_take() -> Iterator[None]:
+    """Those that tests make in this process, of boto3 and of our own client of S3."""
+    with held_to_the_models():
         yield
 
 

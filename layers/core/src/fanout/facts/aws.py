@@ -11,14 +11,18 @@ from fanout.facts.units import GIB, KIB, MIB, TIB
 
 DATE = "2026-11"
 
-# lambda/latest/dg/gettingstarted-limits.html
+# lambda/latest/dg/gettingstarted-limits.html: what every region takes.
 FUNCTION_SECONDS = 900
 FUNCTION_MEMORY_MB = 10_240
+# lambda/latest/api/API_CreateFunction.html: what Lambda takes at most; not every region does.
+FUNCTION_SECONDS_MOST = 1_800
+FUNCTION_MEMORY_MB_MOST = 32_768
 LAMBDA_FILE_DESCRIPTORS = 1024
 # lambda/latest/dg/configuration-filesystem-efs.html: 625 Mbit/s an environment.
 LAMBDA_NETWORK_BYTES_PER_SECOND = 78_000_000
 
 # step-functions/latest/dg/service-quotas.html
+DEFINITION_BYTES = 1 * MIB
 STATE_BYTES = 256 * KIB
 HISTORY_EVENTS = 25_000
 # step-functions/latest/apireference/API_StartExecution.html
