@@ -34,7 +34,7 @@ def test_an_option_of_another_command_is_refused_by_name_with_the_reason(aws: Aw
 
 
 def test_the_help_has_the_common_options_first_and_no_name_is_cut(aws: Aws) -> None:
-    shown = aws.fanout("move", "--help").stdout
+    shown = aws.fanout("move", "--help-all").stdout
     assert shown.index("\nCommon:") < shown.index("\nFilters:") < shown.index("\nDeleting:")
     assert "--compare [size-mtime|checksum|always]" in shown
     assert "--destination-requester-pays " in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,16 @@ import typer
 
 from fanout.model.file_system import ThroughputMode
 from fanout.request.course import Mode
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
+from fanout_cli.commands.help import COMMON
+from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command, in_common
 from fanout_cli.places import complete_places, resolved
 from fanout_cli.stacks import find_stack
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
+_common = partial(typer.Option, rich_help_panel=COMMON)
+_of_trees = partial(typer.Option, rich_help_panel="Trees")
+_of_systems = partial(typer.Option, rich_help_panel="File systems")
 
 
 def estimate_(
@@ -29,40 +34,40 @@ def estimate_(
     destination: Annotated[
         str | None, typer.Argument(metavar="DESTINATION", help="The tree to write", autocompletion=complete_places)
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="Of two trees: what would be done")] = Mode.COPY,
-    entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")] = "0",
-    size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
+    mode: Annotated[Mode, _common(help="Of two trees: what would be done")] = Mode.COPY,
+    entries: Annotated[str, _common(help="Entries that are to be copied, as a number or as 10M")] = "0",
+    size: Annotated[str, _common("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
     unchanged: Annotated[
-        str, typer.Option(help="Entries that are listed and found unchanged; alone, a run that finds nothing to do")
+        str, _common(help="Entries that are listed and found unchanged; alone, a run that finds nothing to do")
     ] = "0",
+    stack: in_common(StackOption) = None,  # type: ignore[valid-type]
+    local: in_common(LocalOption) = False,  # type: ignore[valid-type]
     unchanged_size: Annotated[
         str,
-        typer.Option(
-            "--unchanged-bytes", help="Their bytes, which compare: checksum and a verification of all entries read"
+        _of_trees(
+            "--unchanged-bytes", help="Bytes of --unchanged, which compare: checksum and a verification of all read"
         ),
     ] = "0",
     has_no_index: Annotated[
-        bool, typer.Option("--no-index", help="No earlier run of it left an index: S3 is asked about what is unchanged")
+        bool, _of_trees("--no-index", help="No earlier run of it left an index: S3 is asked about what is unchanged")
     ] = False,
+    largest_directory: Annotated[
+        int, _of_trees(min=0, help="Files of the directory that holds most of them; default: many directories")
+    ] = 0,
+    extras: Annotated[int, _of_trees(min=0, help="Entries of the destination that a sync deletes")] = 0,
     probe: Annotated[
         list[str] | None,
-        typer.Option(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
+        _of_systems(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
     ] = None,
     throughput_mode: Annotated[
-        ThroughputMode, typer.Option(help="How the throughput of the file systems is set")
+        ThroughputMode, _of_systems(help="How the throughput of the file systems is set")
     ] = ThroughputMode.ELASTIC,
-    standard: Annotated[str, typer.Option(help="Bytes of the class Standard that a bursting one holds")] = "0",
-    credits_: Annotated[str, typer.Option("--credits", help="Burst credits that it has, bytes; default: all")] = "",
-    provisioned_mibps: Annotated[float, typer.Option(min=0, help="Throughput of a provisioned one, MiB/s")] = 0.0,
-    largest_directory: Annotated[
-        int, typer.Option(min=0, help="Files of the directory that holds most of them; default: many directories")
-    ] = 0,
-    extras: Annotated[int, typer.Option(min=0, help="Entries of the destination that a sync deletes")] = 0,
+    standard: Annotated[str, _of_systems(help="Bytes of the class Standard that a bursting one holds")] = "0",
+    credits_: Annotated[str, _of_systems("--credits", help="Burst credits that it has, bytes; default: all")] = "",
+    provisioned_mibps: Annotated[float, _of_systems(min=0, help="Throughput of a provisioned one, MiB/s")] = 0.0,
     max_concurrency: Annotated[
         int | None, typer.Option(min=1, help="MaxConcurrency; default: of the stack, else 100")
     ] = None,
-    stack: StackOption = None,
-    local: LocalOption = False,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:

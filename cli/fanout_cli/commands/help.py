@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from textwrap import fill
 from typing import Any
 
 import typer
 from typer._click.exceptions import BadParameter, NoSuchOption, UsageError
 from typer.core import TyperCommand, TyperGroup
 
-# The section of options that name none.
+# The section of options that name none, and the one that a command with many options shows without being asked, which
+# has the name of fanout.request.command_line.
 OPTIONS = "Options"
+COMMON = "Common"
+_WHOLE = "fanout.whole_help"
+# An option with its choices stands on the line of what it means.
+_WIDEST_OPTION = 38
 
 
 class _QuickHelp:
@@ -64,19 +70,66 @@ def _plainly(message: str) -> str:
 
 
 class QuickCommand(_QuickHelp, TyperCommand):
-    """A command whose options stand in sections, those of the section that was named first before the others."""
+    """A command whose options stand in sections by their ``rich_help_panel``, in the order of its parameters.
+
+    With a section ``Common`` its help is short: that section, and the names of all other options.
+    """
+
+    @property
+    def is_short(self) -> bool:
+        """Whether ``--help`` shows the common options alone."""
+        return any(getattr(one, "rich_help_panel", None) == COMMON for one in self.params)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options by their ``rich_help_panel``."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        """Write the arguments, then the options by their sections."""
+        sections: dict[str, list[Any]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                default = "Arguments" if parameter.param_type_name == "argument" else OPTIONS
-                sections.setdefault(getattr(parameter, "rich_help_panel", None) or default, []).append(record)
-        for name, records in sections.items():
+            default = "Arguments" if parameter.param_type_name == "argument" else OPTIONS
+            sections.setdefault(getattr(parameter, "rich_help_panel", None) or default, []).append(parameter)
+        is_short = self.is_short and _WHOLE not in ctx.meta
+        for name, parameters in sections.items():
+            if is_short and name not in ("Arguments", COMMON):
+                continue
+            found = [one.get_help_record(ctx) for one in parameters]
+            records = [(record[0], _clause(record[1]) if is_short else record[1]) for record in found if record]
             with formatter.section(name):
-                formatter.write_dl(records)
+                formatter.write_dl(records, col_max=_WIDEST_OPTION if is_short else 30)
+        if is_short:
+            rest = {name: found for name, found in sections.items() if name not in ("Arguments", COMMON)}
+            with formatter.section(f"More, which {ctx.command_path} --help-all explains"):
+                _write_names(formatter, {name: [_name(one) for one in found] for name, found in rest.items()})
+
+
+def whole_help(ctx: Any, wanted: bool) -> None:
+    """The callback of ``--help-all``."""
+    if wanted:
+        ctx.meta[_WHOLE] = True
+        typer.echo(ctx.get_help())
+        ctx.exit()
+
+
+def _clause(meaning: str) -> str:
+    """The first clause of what an option means."""
+    return meaning.partition(";")[0].partition("  [")[0]
+
+
+def _write_names(formatter: Any, sections: Mapping[str, Sequence[str]]) -> None:
+    """A paragraph for each section, which breaks between names alone."""
+    first = max(map(len, sections)) + 2
+    for name, options in sections.items():
+        indent = " " * formatter.current_indent
+        paragraph = fill(
+            " ".join(options),
+            formatter.width,
+            initial_indent=f"{indent}{name:{first}}",
+            subsequent_indent=indent + " " * first,
+            break_on_hyphens=False,
+        )
+        formatter.write(f"{paragraph}\n")
+
+
+def _name(option: Any) -> str:
+    return str(max(option.opts, key=len))
 
 
 class QuickGroup(_QuickHelp, TyperGroup):

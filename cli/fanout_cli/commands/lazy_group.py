@@ -12,7 +12,7 @@ from typer.main import get_group
 
 from fanout_cli.account import choose_profile, choose_region
 from fanout_cli.command_error import EXIT_INTERRUPTED
-from fanout_cli.commands.help import CommandApp, QuickGroup
+from fanout_cli.commands.help import CommandApp, QuickGroup, whole_help
 from fanout_cli.loudness import choose_quiet, choose_verbose
 
 TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
@@ -174,7 +174,9 @@ class LazyGroup(QuickGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See ``TyperGroup``; ``fanout help COMMAND`` and ``fanout version`` mean the options of that name."""
         if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
+            whole = "--all" in args
+            args = [one for one in args[1:] if one != "--all"]
+            args += ["--help-all" if whole and args else "--help"]
         elif args[:1] == ["version"]:
             args = ["--version"]
         return super().parse_args(ctx, args)
@@ -215,9 +217,12 @@ def _made(name: str, known: Known) -> Any:
     command: Any = commands[name]
     command.short_help = known.help
     command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
+    added: dict[str | None, Any] = {parameter.name: parameter for parameter in commands["account"].params}
     for one in getattr(command, "commands", {"": command}).values():
         if any(parameter.name == "stack" for parameter in one.params):
-            one.params += [parameter for parameter in commands["account"].params if parameter.name != "help"]
+            one.params += [parameter for name, parameter in added.items() if name not in ("help", "help_all")]
+        one.params.append(added["help_all"])
+        added["help_all"].hidden = not one.is_short
     return command
 
 
@@ -253,5 +258,11 @@ def _account(
             help="All failed entries, the whole forecast",
         ),
     ] = False,
+    help_all: Annotated[
+        bool,
+        typer.Option(
+            "--help-all", callback=whole_help, is_eager=True, expose_value=False, help="Explain all options and exit"
+        ),
+    ] = False,
 ) -> None:
-    """The options of every command that works on a stack."""
+    """The options of every command that works on a stack, and ``--help-all`` of every command."""

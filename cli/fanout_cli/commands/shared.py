@@ -16,14 +16,13 @@ import typer
 
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.commands.completion import complete_runs
+from fanout_cli.commands.help import COMMON
 from fanout_cli.local.errors import LocalRunError
 
 if TYPE_CHECKING:
     from fanout_cli.terminal import Terminal
 
 EXIT_COMMAND = 2
-# The first part of the help of a transfer, as fanout.request.command_line names it.
-COMMON = "Common"
 
 RunArgument = Annotated[
     str | None,

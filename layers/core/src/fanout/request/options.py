@@ -123,7 +123,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     verify: Annotated[
         Verify,
         Meta(
-            description="after a copy: none; copied: compare what was copied with the source; all: compare both whole"
+            description="what is compared after a copy; copied: what was copied, with its source; all: both whole"
             " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify; a"
             " move takes all, or content"
         ),
@@ -138,15 +138,15 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compare: Annotated[
         Compare,
         Meta(
-            description="size-mtime: leave what looks the same; checksum: leave what holds the same bytes;"
-            " always: copy everything"
+            description="what is left as it is; size-mtime: what looks the same; checksum: what holds the same bytes;"
+            " always: nothing"
         ),
     ] = Compare.SIZE_MTIME
     overwrite: Annotated[
         Overwrite,
         Meta(
-            description="what a changed entry does with a file or object in its place: always: replace it; never:"
-            " leave it; if-newer: replace it only if the source's is newer. What is left is skipped"
+            description="whether a changed entry replaces a file or object in its place; if-newer: only if the source's"
+            " is newer. What is left is skipped"
         ),
     ] = Overwrite.ALWAYS
     symlinks: Annotated[
