@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fanout import __version__
-from fanout_cli.commands.lazy_group import LazyGroup
+from fanout_cli.commands.lazy_group import SHELL, LazyGroup
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -29,19 +29,19 @@ def _version(wanted: bool) -> None:
 def _install_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
     from typer.completion import install_callback
 
-    from fanout_cli.commands.bash_completion import use_whole_words
+    from fanout_cli.commands.shell_completion import use_whole_words
 
     use_whole_words()
-    install_callback(ctx, param, wanted)
+    install_callback(ctx, param, wanted and ctx.meta.get(SHELL, True))
 
 
 def _show_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
     from typer.completion import show_callback
 
-    from fanout_cli.commands.bash_completion import use_whole_words
+    from fanout_cli.commands.shell_completion import use_whole_words
 
     use_whole_words()
-    show_callback(ctx, param, wanted)
+    show_callback(ctx, param, wanted and ctx.meta.get(SHELL, True))
 
 
 @app.callback()
@@ -55,7 +55,7 @@ def fanout(
             "--install-completion",
             callback=_install_completion,
             is_eager=True,
-            help="Have the shell complete the words of fanout",
+            help="Have this shell, or the one that is named, complete the words of fanout",
         ),
     ] = False,
     show_completion: Annotated[

@@ -15,6 +15,8 @@ from fanout_cli.command_error import EXIT_INTERRUPTED
 from fanout_cli.commands.help import CommandApp, QuickGroup, whole_help
 from fanout_cli.loudness import choose_quiet, choose_verbose
 
+# Where a context keeps the shell that was named behind an option about completion.
+SHELL = "fanout.shell"
 TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
 
 
@@ -179,6 +181,9 @@ class LazyGroup(QuickGroup):
             args += ["--help-all" if whole and args else "--help"]
         elif args[:1] == ["version"]:
             args = ["--version"]
+        elif args[:1] in (["--show-completion"], ["--install-completion"]) and len(args) > 1:
+            ctx.meta[SHELL] = args[1]
+            args = args[:1]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -189,7 +194,7 @@ class LazyGroup(QuickGroup):
         """See ``TyperGroup``: what answers a shell is known to typer only where it adds its own options for it."""
         from typer._completion_classes import completion_init
 
-        from fanout_cli.commands.bash_completion import use_whole_words
+        from fanout_cli.commands.shell_completion import use_whole_words
 
         completion_init()
         use_whole_words()
