@@ -5,7 +5,7 @@ python -m benchmarks.phases [--entries 1000000 10000000]
 A synthetic tree of files, directories and further names is listed, decided and cut into shards by the engine, in this
 process. Every request to the ledger takes as long as the model assumes while a phase is measured. Nothing is copied:
 the outcomes and the attempts of each shard are written as a copy would write them, but for their rows, which no phase
-reads where nothing failed. `python -m benchmarks.scale` writes the rows into docs/understand/limits.md.
+reads where nothing failed. docs/understand/limits.md says how far the model is off.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ def test_more_entries_take_more() -> None:
     for smaller, larger in pairwise(runs):
         assert smaller.rounds <= larger.rounds
         assert smaller.shards < larger.shards and smaller.dollars < larger.dollars
+        pairs = zip(scale.checks(smaller), scale.checks(larger), strict=True)
+        assert [one.what for one, other in pairs if one.needed > other.needed] == []
 
 
 def test_a_tree_that_one_function_lists_in_seconds_takes_one_round() -> None:
