@@ -12,11 +12,14 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.entry import Entry
 from fanout.work.processes import begin_process, end_processes, messages_of
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 # Entries that are handed over at once; and bytes that wait in the pipe, some tens of thousands of entries.
 _AT_ONCE = 1_000

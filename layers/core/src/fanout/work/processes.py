@@ -12,10 +12,12 @@ import os
 import signal
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
-from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from fanout.model.errors import Transient
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Item = TypeVar("Item")
 Message = TypeVar("Message")
@@ -59,6 +61,8 @@ def in_processes(
 
 def begin_process(work: Callable[[Callable[[list[Any]], None]], Any]) -> tuple[Connection, int]:
     """A process that sends lists of messages, and finally the return value of ``work``; its pipe and its id."""
+    from multiprocessing.connection import Pipe  # brings sockets and tempfile, for functions that fork
+
     reading, writing = Pipe(duplex=False)
     child = os.fork()
     if not child:
@@ -128,6 +132,8 @@ def yield_all(work: Generator[list[Message], None, End], send: Callable[[list[Me
 
 def messages_of(pipes: dict[Connection, int]) -> Generator[list[Any], None, list[Any]]:
     """Yield the messages of the processes until all have ended; removes ended ones from ``pipes``."""
+    from multiprocessing.connection import wait
+
     ends: list[Any] = []
     while pipes:
         for reading in cast("list[Connection]", wait(list(pipes))):
