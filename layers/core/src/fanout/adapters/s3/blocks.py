@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
-from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import Copied, Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, find_written
 from fanout.adapters.s3.metadata import to_headers
+from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import stored_checksum
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
@@ -27,21 +26,17 @@ class UploadBlocks:
 
     def __init__(
         self,
-        client: S3Client,
-        bucket: str,
-        key: str,
+        place: Place,
         size: int,
         upload_id: str,
         condition: Condition = ANYTHING,
         write_headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         """``write_headers`` are those that the upload was begun with, beside its attributes."""
-        self._client = client
-        self._condition = condition
-        self._bucket = bucket
-        self._key = key
+        self._place = place
         self._size = size
         self._upload_id = upload_id
+        self._condition = condition
         self._write_headers = write_headers
 
     def sync(self) -> None:
@@ -49,8 +44,9 @@ class UploadBlocks:
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``ports.tree.BlockTarget``; S3 refuses bytes that the checksum does not fit."""
+        place, number = self._place, index + 1
         try:
-            part = self._client.upload_part(self._bucket, self._key, self._upload_id, index + 1, data, crc64nvme)
+            part = place.client.upload_part(place.bucket, place.key, self._upload_id, number, data, crc64nvme)
         except NotFound as error:
             raise ItemError(Reason.DESTINATION_VANISHED, "the multipart upload is no longer there") from error
         return part.etag
@@ -59,22 +55,14 @@ class UploadBlocks:
         """See ``ports.tree.BlockTarget``; the attributes came with the upload's begin."""
         parts = [Part(receipt.index + 1, receipt.etag, to_base64(receipt.crc64nvme)) for receipt in receipts]
         written = Written(self._size, crc64nvme, {**to_headers(attributes), **self._write_headers})
-        complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, written, self._condition)
+        complete_upload(self._place, self._upload_id, parts, written, self._condition)
 
     def discard(self) -> None:
-        """See ``ports.tree.BlockTarget``. An upload that S3 fails to abort is left to the bucket's lifecycle rule."""
-        with suppress(FanoutError):
-            self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
+        self._place.give_up(self._upload_id)
 
 
 def complete_upload(
-    client: S3Client,
-    bucket: str,
-    key: str,
-    upload_id: str,
-    parts: Sequence[Part],
-    written: Written,
-    condition: Condition,
+    place: Place, upload_id: str, parts: Sequence[Part], written: Written, condition: Condition
 ) -> Copied:
     """Complete an upload, also one whose completion happened although the answer to it was lost or is none.
 
@@ -83,29 +71,28 @@ def complete_upload(
     """
     crc64nvme, size = written.crc64nvme, written.size
     try:
-        return client.complete_multipart_upload(
-            bucket, key, upload_id, parts, condition.headers, crc64nvme=crc64nvme, size=size
+        return place.client.complete_multipart_upload(
+            place.bucket, place.key, upload_id, parts, condition.headers, crc64nvme=crc64nvme, size=size
         )
     except (NotFound, PreconditionFailed, Transient) as error:
         if condition.refused(error):
-            known = find_written(client, bucket, key, written, error, condition).headers
-            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
-                client.abort_multipart_upload(bucket, key, upload_id)
+            known = find_written(place, written, error, condition).headers
+            place.give_up(upload_id)
             return Copied(known.get("etag", ""), known.get("x-amz-checksum-crc64nvme", ""))
         if isinstance(error, PreconditionFailed):
             raise
-        if crc64nvme is None or not _is_gone(client, bucket, key, upload_id):
+        if crc64nvme is None or not _is_gone(place, upload_id):
             raise
-        done = _completed(client, bucket, key, crc64nvme, size)
+        done = _completed(place, crc64nvme, size)
         if done is None:
             raise
         return done
 
 
-def _is_gone(client: S3Client, bucket: str, key: str, upload_id: str) -> bool:
+def _is_gone(place: Place, upload_id: str) -> bool:
     """Whether S3 says that there is no such upload; no other answer says that it was completed."""
     try:
-        client.list_parts(bucket, key, upload_id)
+        place.client.list_parts(place.bucket, place.key, upload_id)
     except NotFound as error:
         return error.code == "NoSuchUpload"
     except FanoutError:
@@ -113,9 +100,9 @@ def _is_gone(client: S3Client, bucket: str, key: str, upload_id: str) -> bool:
     return False
 
 
-def _completed(client: S3Client, bucket: str, key: str, crc64nvme: int, size: int) -> Copied | None:
+def _completed(place: Place, crc64nvme: int, size: int) -> Copied | None:
     try:
-        found = client.head_listed(bucket, key)
+        found = place.client.head_listed(place.bucket, place.key)
     except FanoutError:
         return None
     if found.total_bytes != size or stored_checksum(found.headers) != crc64nvme:

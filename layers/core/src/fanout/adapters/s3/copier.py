@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import reduce
 
 from fanout.adapters.http.transport import Response
@@ -13,6 +13,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
+from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import item_error, stored_checksum
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
@@ -76,12 +77,14 @@ class S3EntryCopier:
     def copy(self, entry: Entry, deadline: Deadline) -> str | None:
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, deadline)
-        ends = (*self._target_of(entry), *self._source_of(entry))
+        there, here = self._target_of(entry), self._source_of(entry)
         condition = Condition.of(entry, self._overwrite)
         headers = {**self._copy_headers(entry), **condition.headers}
         with self._pinned(entry), self._whose_denial(entry):
             try:
-                copied = self._client.copy_object(*ends, headers, source_if_match=entry.etag)
+                copied = self._client.copy_object(
+                    there.bucket, there.key, here.bucket, here.key, headers, source_if_match=entry.etag
+                )
             except (NotFound, PreconditionFailed) as error:
                 if not condition.refused(error):
                     raise
@@ -106,53 +109,52 @@ class S3EntryCopier:
             checksum = self._checksum_of_source(entry, deadline)
         written = Written(entry.size, checksum, {**source.headers, **self._write_headers}, entry.etag)
         condition = Condition.of(entry, self._overwrite)
-        there = find_written(self._client, *self._target_of(entry), written, refusal, condition)
+        there = find_written(self._target_of(entry), written, refusal, condition)
         found = stored_checksum(there.headers)
         return None if found is None else to_base64(found)
 
     def _checksum_of_source(self, entry: Entry, deadline: Deadline) -> int | None:
         """S3's own of a source that keeps none: of parts copied to an upload that is given up."""
-        bucket, key = self._target_of(entry)
-        ranges = part_ranges(entry.size, self._part_bytes)
-        upload_id = self._client.create_multipart_upload(bucket, key, self._write_headers)
+        there, ranges = self._target_of(entry), part_ranges(entry.size, self._part_bytes)
+        upload_id = self._client.create_multipart_upload(there.bucket, there.key, self._write_headers)
         try:
             return _whole_checksum({}, self._copy_ranges(entry, upload_id, ranges, deadline), ranges)
         finally:
-            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
-                self._client.abort_multipart_upload(bucket, key, upload_id)
+            there.give_up(upload_id)
 
     def _copy_parts(self, entry: Entry, deadline: Deadline) -> str | None:
         found = self._head(entry)
         headers = {**carried_headers(found.headers), **self._write_headers, **self._tags(entry)}
-        bucket, key = self._target_of(entry)
-        upload_id = self._client.create_multipart_upload(bucket, key, headers)
+        there = self._target_of(entry)
+        upload_id = self._client.create_multipart_upload(there.bucket, there.key, headers)
         try:
             ranges = part_ranges(entry.size, self._part_bytes)
             parts = self._copy_ranges(entry, upload_id, ranges, deadline)
             whole = _whole_checksum(found.headers, parts, ranges)
             written = Written(entry.size, whole, headers)
             condition = Condition.of(entry, self._overwrite)
-            copied = complete_upload(self._client, bucket, key, upload_id, parts, written, condition)
+            copied = complete_upload(there, upload_id, parts, written, condition)
         except BaseException:
-            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
-                self._client.abort_multipart_upload(bucket, key, upload_id)
+            there.give_up(upload_id)
             raise
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
     def _copy_ranges(
         self, entry: Entry, upload_id: str, ranges: list[tuple[int, int]], deadline: Deadline
     ) -> list[Part]:
+        there, here = self._target_of(entry), self._source_of(entry)
+
         def copy_range(number: int, byte_range: tuple[int, int]) -> Part:
             if deadline.passed:
                 raise TimeUp
-            bucket, key = self._target_of(entry)
             with self._pinned(entry), self._whose_denial(entry):
                 return self._client.upload_part_copy(
-                    bucket,
-                    key,
+                    there.bucket,
+                    there.key,
                     upload_id,
                     number,
-                    *self._source_of(entry),
+                    here.bucket,
+                    here.key,
                     byte_range=byte_range,
                     source_if_match=entry.etag,
                 )
@@ -171,7 +173,7 @@ class S3EntryCopier:
     @contextmanager
     def _pinned(self, entry: Entry) -> Iterator[None]:
         """Tell a source that is no longer what was listed from a request that failed."""
-        name = f"s3://{self._source.bucket}/{self._source.prefix}{entry.path}"
+        name = self._source_of(entry)
         try:
             yield
         except PreconditionFailed as exc:
@@ -202,15 +204,16 @@ class S3EntryCopier:
             with self._pinned(entry):
                 yield
         except AccessDenied as denied:
-            raise item_error(entry.path, denied) from denied
+            raise item_error(self._source_of(entry), denied) from denied
 
     def _head(self, entry: Entry) -> Response:
         with self._reading(entry):
-            return self._client.head_object(*self._source_of(entry), if_match=entry.etag)
+            return self._source_of(entry).head(if_match=entry.etag)
 
     def _tags(self, entry: Entry) -> dict[str, str]:
+        here = self._source_of(entry)
         with self._reading(entry):
-            own = self._client.get_object_tagging(*self._source_of(entry))
+            own = self._client.get_object_tagging(here.bucket, here.key)
         tags = {**own, **self._added_tags}
         if len(tags) > TAGS:
             message = f"it would have {len(tags)} tags, {len(own)} of them the source's, and S3 allows {TAGS}"
@@ -218,14 +221,14 @@ class S3EntryCopier:
         return tagging_header(tags)
 
     def _checksum_of_copy(self, entry: Entry) -> str | None:
-        found = self._client.head_object(*self._target_of(entry)).headers
+        found = self._target_of(entry).head().headers
         return found.get("x-amz-checksum-crc64nvme") if _is_of_whole(found) else None
 
-    def _source_of(self, entry: Entry) -> tuple[str, str]:
-        return self._source.bucket, self._source.prefix + entry.path
+    def _source_of(self, entry: Entry) -> Place:
+        return Place(self._client, self._source.bucket, self._source.prefix + entry.path)
 
-    def _target_of(self, entry: Entry) -> tuple[str, str]:
-        return self._destination.bucket, self._destination.prefix + entry.path
+    def _target_of(self, entry: Entry) -> Place:
+        return Place(self._client, self._destination.bucket, self._destination.prefix + entry.path)
 
 
 def _raise_first(done: set[Future[Part]]) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from fanout.adapters.http.transport import ConnectionBroken, Response
 from fanout.adapters.s3.client.answers import holds_from
-from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.faults import broken
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
+from fanout.adapters.s3.place import Place
 from fanout.facts import units
 from fanout.model.checksum import from_base64, to_base64
 from fanout.model.entry import Attributes, Entry, whole_seconds
@@ -45,17 +45,8 @@ class ObjectSource:
     which a range does not carry.
     """
 
-    def __init__(
-        self,
-        client: S3Client,
-        bucket: str,
-        key: str,
-        entry: Entry,
-        whole_bytes: int,
-    ) -> None:
-        self._client = client
-        self._bucket = bucket
-        self._key = key
+    def __init__(self, place: Place, entry: Entry, whole_bytes: int) -> None:
+        self._place = place
         self._entry = entry
         self._etag = entry.etag
         self._is_whole = entry.size <= whole_bytes
@@ -65,9 +56,9 @@ class ObjectSource:
         self._asked: Call | None = None
         if self._is_whole:
             try:
-                self._asked = client.begin_get_object(bucket, key, if_match=entry.etag, body_bytes=entry.size)
+                self._asked = self._begin()
             except REFUSALS as error:
-                raise item_error(self._name, error) from error
+                raise item_error(place, error) from error
 
     @property
     def attributes(self) -> Attributes:
@@ -90,7 +81,7 @@ class ObjectSource:
             return b""
         data = self._request((offset, end - 1)).body
         if len(data) != end - offset:
-            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} gave {len(data)} of {end - offset} bytes")
+            raise ItemError(Reason.SOURCE_CHANGED, f"{self._place} gave {len(data)} of {end - offset} bytes")
         return data
 
     def zeros_at(self, offset: int) -> int:
@@ -107,7 +98,7 @@ class ObjectSource:
             return
         stored = stored_checksum(headers)
         if stored is not None and stored != crc64nvme:
-            message = f"{self._name} read as {to_base64(crc64nvme)}, stored as {to_base64(stored)}"
+            message = f"{self._place} read as {to_base64(crc64nvme)}, stored as {to_base64(stored)}"
             raise ItemError(Reason.CHECKSUM, message)
 
     def close(self) -> None:
@@ -117,9 +108,9 @@ class ObjectSource:
             self._asked.abandon()
             self._asked = None
 
-    @property
-    def _name(self) -> str:
-        return f"s3://{self._bucket}/{self._key}"
+    def _begin(self) -> Call:
+        place, entry = self._place, self._entry
+        return place.client.begin_get_object(place.bucket, place.key, if_match=self._etag, body_bytes=entry.size)
 
     def _whole_headers(self) -> dict[str, str]:
         if self._headers is None:
@@ -128,20 +119,17 @@ class ObjectSource:
         return self._headers
 
     def _request(self, byte_range: tuple[int, int] | None = None, *, head: bool = False) -> Response:
+        place = self._place
         try:
             if head:
-                response = self._client.head_object(self._bucket, self._key, if_match=self._etag)
+                response = place.head(if_match=self._etag)
             elif byte_range is None:
                 asked, self._asked = self._asked, None
-                size = self._entry.size
-                asked = asked or self._client.begin_get_object(
-                    self._bucket, self._key, if_match=self._etag, body_bytes=size
-                )
-                response = asked.result()
+                response = (asked or self._begin()).result()
             else:
-                response = read_range(self._client, self._bucket, self._key, self._etag, byte_range)
+                response = read_range(place, self._etag, byte_range)
         except REFUSALS as error:
-            raise item_error(self._name, error) from error
+            raise item_error(self._place, error) from error
         self._pinned(response)
         return response
 
@@ -152,7 +140,7 @@ class ObjectSource:
         object is then shown by its size alone.
         """
         if response.total_bytes != self._entry.size:
-            message = f"{self._name} has {response.total_bytes} bytes, listed with {self._entry.size}"
+            message = f"{self._place} has {response.total_bytes} bytes, listed with {self._entry.size}"
             raise ItemError(Reason.SOURCE_CHANGED, message)
         self._etag = self._etag or response.headers.get("etag", "")
 
@@ -164,12 +152,12 @@ _REFUSED_FOR: dict[type[FanoutError], Reason] = {
 }
 
 
-def item_error(name: str, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
+def item_error(place: Place, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
     """Turns a refusal of S3 into the error of a source entry."""
     if isinstance(error, PreconditionFailed):
-        return ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed")
+        return ItemError(Reason.SOURCE_CHANGED, f"{place} was written after it was listed")
     if isinstance(error, NotFound):
-        return ItemError(Reason.SOURCE_VANISHED, f"{name} is no longer there")
+        return ItemError(Reason.SOURCE_VANISHED, f"{place} is no longer there")
     return ItemError(_REFUSED_FOR.get(type(error), Reason.SOURCE_DENIED), str(error))
 
 
@@ -177,7 +165,7 @@ def item_error(name: str, error: NotFound | PreconditionFailed | AccessDenied) -
 _PROGRESS_BYTES = units.MIB
 
 
-def read_range(client: S3Client, bucket: str, key: str, etag: str, byte_range: tuple[int, int]) -> Response:
+def read_range(place: Place, etag: str, byte_range: tuple[int, int]) -> Response:
     """The bytes from the first to the last of ``byte_range``, both included, of the object with this ETag.
 
     Raises what ``get_object`` of the client raises.
@@ -187,14 +175,14 @@ def read_range(client: S3Client, bucket: str, key: str, etag: str, byte_range: t
     failures = 0
     while True:
         try:
-            response = client.get_object(
-                bucket, key, if_match=etag, byte_range=(at, last), resumes=True, fresh=failures > 0
+            response = place.client.get_object(
+                place.bucket, place.key, if_match=etag, byte_range=(at, last), resumes=True, fresh=failures > 0
             )
         except ConnectionBroken as exc:
             part = exc.begun
             came = len(part.body) if part is not None and holds_from(part, etag, (at, last)) else 0
             failures = 1 if came >= _PROGRESS_BYTES else failures + 1
-            client.wait_or_raise(broken(exc), failures, "GetObject", bucket, key)
+            place.client.wait_or_raise(broken(exc), failures, "GetObject", place.bucket, place.key)
             if part is not None and 0 < came <= last - at:
                 begun.append(part.body)
                 at += came

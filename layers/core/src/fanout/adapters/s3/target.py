@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from fanout.adapters.s3.blocks import complete_upload
-from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
+from fanout.adapters.s3.place import Place
 from fanout.model.checksum import crc64nvme as checksum
-from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
+from fanout.model.errors import ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 
 
-class PutTarget:
-    """A ``Target`` that is one PUT; nothing is sent before ``send`` or ``commit``."""
+class _ObjectTarget:
+    """What both targets know: where the object comes to lie, and what it is."""
 
     keeps_holes = False
 
-    def __init__(
-        self,
-        client: S3Client,
-        bucket: str,
-        key: str,
-        size: int,
-        headers: Mapping[str, str],
-        condition: Condition = ANYTHING,
-    ) -> None:
-        self._client = client
-        self._bucket = bucket
-        self._key = key
+    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+        self._place = place
         self._size = size
         self._headers = headers
         self._condition = condition
+
+    def _require_size(self, written_bytes: int) -> None:
+        if written_bytes != self._size:
+            message = f"{self._place} got {written_bytes} bytes, listed with {self._size}"
+            raise ItemError(Reason.SOURCE_CHANGED, message)
+
+
+class PutTarget(_ObjectTarget):
+    """A ``Target`` that is one PUT; nothing is sent before ``send`` or ``commit``."""
+
+    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+        super().__init__(place, size, headers, condition)
         self._blocks: list[bytes] = []
         self._call: Call | None = None
 
@@ -45,9 +46,9 @@ class PutTarget:
     def send(self, crc64nvme: int) -> None:
         """Send the object; S3 refuses bytes that the checksum does not fit."""
         body = self._body()
-        _require_size(self._bucket, self._key, len(body), self._size)
-        headers = {**self._headers, **self._condition.headers}
-        self._call = self._client.begin_put_object(self._bucket, self._key, body, headers, crc64nvme=crc64nvme)
+        self._require_size(len(body))
+        headers, place = {**self._headers, **self._condition.headers}, self._place
+        self._call = place.client.begin_put_object(place.bucket, place.key, body, headers, crc64nvme=crc64nvme)
 
     def _body(self) -> bytes:
         return self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
@@ -64,7 +65,7 @@ class PutTarget:
             if not self._condition.refused(error):
                 raise
             written = Written(self._size, crc64nvme, self._headers, etag_of(self._body()))
-            find_written(self._client, self._bucket, self._key, written, error, self._condition)
+            find_written(self._place, written, error, self._condition)
         self._blocks.clear()
 
     def abort(self) -> None:
@@ -75,37 +76,22 @@ class PutTarget:
         self._blocks.clear()
 
 
-class MultipartTarget:
+class MultipartTarget(_ObjectTarget):
     """A ``Target`` whose blocks are the parts of one multipart upload, begun with the first of them."""
 
-    keeps_holes = False
-
-    def __init__(
-        self,
-        client: S3Client,
-        bucket: str,
-        key: str,
-        size: int,
-        headers: Mapping[str, str],
-        condition: Condition = ANYTHING,
-    ) -> None:
-        self._client = client
-        self._bucket = bucket
-        self._key = key
-        self._size = size
-        self._headers = headers
-        self._condition = condition
+    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+        super().__init__(place, size, headers, condition)
         self._upload_id = ""
         self._parts: list[Part] = []
         self._written_bytes = 0
 
     def write(self, offset: int, data: bytes) -> None:
         """Upload a block as the next part; blocks come in order."""
+        client, bucket, key = self._place.client, self._place.bucket, self._place.key
         if not self._upload_id:
-            self._upload_id = self._client.create_multipart_upload(self._bucket, self._key, self._headers)
+            self._upload_id = client.create_multipart_upload(bucket, key, self._headers)
         number = len(self._parts) + 1
-        part = self._client.upload_part(self._bucket, self._key, self._upload_id, number, data, checksum(data))
-        self._parts.append(part)
+        self._parts.append(client.upload_part(bucket, key, self._upload_id, number, data, checksum(data)))
         self._written_bytes += len(data)
 
     def send(self, crc64nvme: int) -> None:
@@ -113,20 +99,13 @@ class MultipartTarget:
 
     def commit(self, crc64nvme: int) -> None:
         """Complete the upload; S3 refuses parts that do not make up the size and the checksum of the whole."""
-        _require_size(self._bucket, self._key, self._written_bytes, self._size)
+        self._require_size(self._written_bytes)
         written = Written(self._size, crc64nvme, self._headers)
-        place = (self._bucket, self._key, self._upload_id)
-        complete_upload(self._client, *place, self._parts, written, self._condition)
+        complete_upload(self._place, self._upload_id, self._parts, written, self._condition)
         self._upload_id = ""
 
     def abort(self) -> None:
-        """Discard the upload. If S3 fails to abort it, the bucket's lifecycle rule removes it later."""
+        """Discard the upload."""
         if self._upload_id:
-            with suppress(FanoutError):
-                self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
+            self._place.give_up(self._upload_id)
             self._upload_id = ""
-
-
-def _require_size(bucket: str, key: str, written_bytes: int, size: int) -> None:
-    if written_bytes != size:
-        raise ItemError(Reason.SOURCE_CHANGED, f"s3://{bucket}/{key} got {written_bytes} bytes, listed with {size}")

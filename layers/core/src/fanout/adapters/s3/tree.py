@@ -20,6 +20,7 @@ from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
+from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import archives, aws
@@ -141,8 +142,7 @@ class S3Tree:
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""
-        key = self._prefix + entry.path
-        return ObjectSource(self._client, self._bucket, key, entry, self.block_bytes(entry))
+        return ObjectSource(self._place(entry), entry, self.block_bytes(entry))
 
     def create(self, entry: Entry, attributes: Attributes) -> PutTarget | MultipartTarget:
         """Begins a PUT for an entry of at most one block, else a multipart upload."""
@@ -150,8 +150,7 @@ class S3Tree:
         headers = self._headers(attributes)
         if self._guess_content_type and "content-type" not in headers:
             headers |= content_type_header(entry.path)
-        condition = Condition.of(entry, self._overwrite)
-        return target(self._client, self._bucket, self._prefix + entry.path, entry.size, headers, condition)
+        return target(self._place(entry), entry.size, headers, Condition.of(entry, self._overwrite))
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """Begin a multipart upload; the token is its id."""
@@ -159,8 +158,8 @@ class S3Tree:
 
     def open_blocks(self, entry: Entry, token: str) -> UploadBlocks:
         """The multipart upload of a big object."""
-        place = (self._client, self._bucket, self._prefix + entry.path)
-        return UploadBlocks(*place, entry.size, token, Condition.of(entry, self._overwrite), self._write_headers)
+        condition = Condition.of(entry, self._overwrite)
+        return UploadBlocks(self._place(entry), entry.size, token, condition, self._write_headers)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """Put an object without bytes that carries the attributes; the root has none."""
@@ -219,11 +218,13 @@ class S3Tree:
         """See ``ports.tree.Tree``; nothing is held open."""
 
     def _put(self, entry: Entry, body: bytes, attributes: Attributes) -> None:
-        key, headers = self._prefix + entry.path, self._headers(attributes)
         condition = Condition.of(entry, self._overwrite)
-        target = PutTarget(self._client, self._bucket, key, len(body), headers, condition)
+        target = PutTarget(self._place(entry), len(body), self._headers(attributes), condition)
         target.write(0, body)
         target.commit(crc64nvme(body))
+
+    def _place(self, entry: Entry) -> Place:
+        return Place(self._client, self._bucket, self._prefix + entry.path)
 
     def _headers(self, attributes: Attributes) -> dict[str, str]:
         return {**to_headers(attributes), **self._write_headers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import REFUSALS, item_error
 from fanout.facts import archives
 from fanout.model.entry import Entry
@@ -23,27 +24,27 @@ class S3Archive:
 
     def look(self, entry: Entry) -> Look:
         """See ``ports.aws.ObjectArchive``; one HEAD, pinned to the listed ETag."""
-        bucket, key = self._place(entry)
+        place = self._place(entry)
         try:
-            found = self._client.head_object(bucket, key, if_match=entry.etag)
+            found = place.head(if_match=entry.etag)
         except REFUSALS as error:
-            raise item_error(f"s3://{bucket}/{key}", error) from error
+            raise item_error(place, error) from error
         return look_of(found.headers)
 
     def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
         """See ``ports.aws.ObjectArchive``; objects of INTELLIGENT_TIERING take no days."""
-        bucket, key = self._place(entry)
+        place = self._place(entry)
         days = "" if look.archive in archives.TIERS_OF_TIERING else f"<Days>{restore.days}</Days>"
         tier = f"<GlacierJobParameters><Tier>{restore.tier.value.capitalize()}</Tier></GlacierJobParameters>"
         try:
-            self._client.restore_object(bucket, key, f"{days}{tier}", version=look.version)
+            self._client.restore_object(place.bucket, place.key, f"{days}{tier}", version=look.version)
         except (AccessDenied, InvalidRequest) as error:
             raise ItemError(Reason.NOT_RESTORED, str(error)) from error
         except REFUSALS as error:
-            raise item_error(f"s3://{bucket}/{key}", error) from error
+            raise item_error(place, error) from error
 
-    def _place(self, entry: Entry) -> tuple[str, str]:
-        return self._location.bucket, self._location.prefix + entry.path
+    def _place(self, entry: Entry) -> Place:
+        return Place(self._client, self._location.bucket, self._location.prefix + entry.path)
 
 
 def look_of(headers: Mapping[str, str]) -> Look:
