@@ -12,9 +12,9 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
+from fanout.model.meant import did_you_mean, meant
 from fanout_cli.command_error import CommandError
 
 FILE = "fanout.toml"
@@ -77,10 +77,9 @@ def complete_places(incomplete: str) -> list[str]:
 def _below(name: str, rest: str) -> str:
     known = places()
     if name not in known:
-        close = get_close_matches(name, known, 1)
-        meant = f"did you mean {close[0]}? Else give" if close else "give"
+        question = did_you_mean(meant(name, known))
         raise CommandError(
-            f"{name}: is no place; {meant} it one in {config_file() or FILE}, below [places]: "
-            f'{name} = "s3://bucket/prefix/"'
+            f"{name}: is no place; {question}{'Else give' if question else 'give'} it one in {config_file() or FILE}, "
+            f'below [places]: {name} = "s3://bucket/prefix/"'
         )
     return f"{known[name].rstrip('/')}/{rest.lstrip('/')}" if rest else known[name]

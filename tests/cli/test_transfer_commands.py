@@ -33,6 +33,22 @@ def test_an_option_of_another_command_is_refused_by_name_with_the_reason(aws: Aw
     assert "No such option: --exlude; did you mean --exclude?" in aws.fanout("copy", *ENDS, "--exlude", "a").stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--filter", "--include, --exclude"),
+        ("--bwlimit", "--rate"),
+        ("--transfers", "--max-concurrency"),
+        ("--delete", "fanout sync, which deletes what the source lacks"),
+    ],
+)
+def test_an_option_of_another_tool_is_answered_with_the_one_that_does_the_same(
+    aws: Aws, option: str, meant: str
+) -> None:
+    said = aws.fanout("copy", *ENDS, option, "3", *MINE).stderr
+    assert f"No such option: {option}; did you mean {meant}?" in said
+
+
 def test_the_help_has_the_common_options_first_and_no_name_is_cut(aws: Aws) -> None:
     shown = aws.fanout("move", "--help-all").stdout
     assert shown.index("\nCommon:") < shown.index("\nFilters:") < shown.index("\nDeleting:")
@@ -120,7 +136,7 @@ def test_options_become_fields(aws: Aws) -> None:
     ("words", "said"),
     [
         (("--compare", "never"), "Invalid value for '--compare'"),
-        (("--rate", "fast"), "--rate fast is not a size; allowed: number, at least 1048576, or text"),
+        (("--rate", "fast"), "--rate fast is not a size; allowed: number, at least 1 MiB, or text"),
         (("--rate", "300KiB"), "--rate 300KiB is less than the least, 1 MiB/s"),
         (("--rate", "1MB/s"), "--rate 1MB/s is less than the least, 1 MiB/s"),
         (("--price", "s3"), "--price: 's3' is not NAME=VALUE"),

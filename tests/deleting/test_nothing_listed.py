@@ -63,14 +63,12 @@ def test_patterns_that_match_nothing_are_a_warning_that_the_verdict_shows() -> N
     assert "The filters took nothing</h1>" in world.ledger.read_bytes("report.html").decode()
 
 
-@pytest.mark.parametrize(("request_", "said"), [(REQUEST, "0 objects below"), (FROM_MOUNT, "0 entries below")])
+@pytest.mark.parametrize("request_", [REQUEST, FROM_MOUNT])
 @pytest.mark.parametrize("mode", ["copy", "sync", "verify", "plan"])
-def test_a_source_that_may_not_be_empty_is_refused_before_anything_is_listed(
-    request_: Json, said: str, mode: str
-) -> None:
+def test_a_source_that_may_not_be_empty_is_refused_before_anything_is_listed(request_: Json, mode: str) -> None:
     world = World()
     put(world, b"")
-    with pytest.raises(InvalidRequest, match=f"source: {said} this .* holds nothing; .* allow_empty_source"):
+    with pytest.raises(InvalidRequest, match=r"source: (s3|efs)://\S+ holds nothing; .* allow_empty_source"):
         world.run({**request_, "mode": mode, "allow_empty_source": False})
     assert not world.ledger.has("summary.json")
 

@@ -12,9 +12,11 @@ import typer
 from msgspec import Struct, structs
 
 from fanout.model.errors import InvalidRequest
+from fanout.model.meant import did_you_mean
 from fanout.request.checked import Field, fields_of, kind_of
 from fanout.request.command_line import COMMON, OPTIONS
 from fanout.request.course import Mode
+from fanout.request.foreign_words import fields_meant
 from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
 from fanout_cli.command_error import CommandError
@@ -104,6 +106,15 @@ def why_no_option(mode: Mode, name: str) -> str:
         return ""
     others = ", ".join(f"fanout {one.value}" for one in modes_taking(path) if one is not Mode.ROLLBACK)
     return f"{name} is no option of fanout {mode.value}: {why}; it is one of {others}"
+
+
+def options_meant(mode: Mode, name: str) -> str:
+    """The question about an option of another tool; empty where no field does what it says."""
+    fields = fields_meant(name)
+    if fields == ("mode",):
+        return did_you_mean("fanout sync, which deletes what the source lacks").strip()
+    taken = [OPTIONS[field].option for field in fields if not why_not(mode, field)]
+    return did_you_mean(*(f"--{option}" for option in taken)).strip()
 
 
 def request_of(mode: Mode, source: str, destination: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,13 @@ import typer
 from fanout.request.command_line import COMMON
 from fanout.request.course import Mode
 from fanout_cli.commands.help import QuickCommand
-from fanout_cli.commands.request_options import field_options, in_words, request_of, why_no_option
+from fanout_cli.commands.request_options import (
+    field_options,
+    in_words,
+    options_meant,
+    request_of,
+    why_no_option,
+)
 from fanout_cli.commands.shared import (
     DetachOption,
     JsonOption,
@@ -114,7 +120,10 @@ class TransferCommand(QuickCommand):
     """The command of a mode, which knows the options of the others."""
 
     def no_such_option(self, name: str, like: Sequence[str]) -> str:
-        return why_no_option(Mode(str(self.name)), name) or super().no_such_option(name, like)
+        mode = Mode(str(self.name))
+        if meant := options_meant(mode, name):
+            return f"No such option: {name}; {meant}"
+        return why_no_option(mode, name) or super().no_such_option(name, like)
 
 
 def _run(

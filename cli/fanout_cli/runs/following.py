@@ -15,6 +15,7 @@ from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
 from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_quiet
 from fanout_cli.runs.advice import say_step, step_after, step_after_stop
+from fanout_cli.runs.corrections import correction_of
 from fanout_cli.runs.ending import say_result
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.reports import bring_report
@@ -112,6 +113,10 @@ def _say_next(stack: Stack, result: RunResult, console: Console) -> None:
     if result.failed_paths:
         outcomes = " ".join(f"--outcome {one}" for one in sorted({one.outcome.value for one in result.classes}))
         say(console, f"all of them: {stack.command('entries', str(result.run_id))} {outcomes}")
+    if result.error and (found := correction_of(stack, str(result.run_id), result.error)):
+        say(console, f"next: {found.question}")
+        say(console, f"  {found.command} {stack.option}")
+        return
     holder = result.skipped["holder"] if result.skipped else ""
     step = step_after(stack, result)
     say_step(stack, str(result.run_id), step, holder, lambda text: say(console, text))

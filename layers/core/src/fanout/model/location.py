@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
+from fanout.model.meant import did_you_mean, meant
 from fanout.model.path_rules import check_file_path, reason_against_file_path
 
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"
@@ -116,7 +117,8 @@ def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
         raise InvalidRequest(field, "this stack has no mount", "deploy it with a file system")
     mount = authority or mounts[0]
     if mount not in mounts:
-        raise InvalidRequest(field, f"unknown mount {mount!r}", f"known are {', '.join(mounts)}")
+        question = did_you_mean(meant(mount, mounts))
+        raise InvalidRequest(field, f"unknown mount {mount!r}", f"{question}known are {', '.join(mounts)}")
     path = path.strip("/")
     reason = reason_against_file_path(path) if path else None
     if reason is not None:

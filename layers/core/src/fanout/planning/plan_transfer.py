@@ -23,7 +23,6 @@ from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import what_is_missing
 from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
@@ -191,9 +190,8 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
 
 def _refuse_nothing(source: Tree, request: Request) -> None:
     if next(iter(source.list(Segment(""))), None) is None:
-        problem = f"{what_is_missing(request.source)}: {request.source} holds nothing"
-        remedy = "check it; where it may be empty, --allow-empty-source, or allow_empty_source: true"
-        raise InvalidRequest("source", problem, remedy)
+        remedy = "check it; if it may be empty, give --allow-empty-source, in a request allow_empty_source: true"
+        raise InvalidRequest("source", f"{request.source} holds nothing", remedy)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -15,6 +14,8 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 from fanout.facts.units import MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.json_text import number_problem
+from fanout.model.meant import did_you_mean, meant
+from fanout.request.foreign_words import fields_meant
 from fanout.request.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
@@ -86,9 +87,15 @@ def _allowed(annotation: Any) -> str:
     if words:
         return ", ".join(f"`{word}`" for word in words)
     bounds = [] if meta is None else [(meta.ge, "at least"), (meta.le, "at most"), (meta.max_length, "at most")]
-    said = [f"{word} {value}" for value, word in bounds if value is not None]
+    said = [f"{word} {_bound(value, meta)}" for value, word in bounds if value is not None]
     text = [] if meta is None or not (meta.extra or {}).get("units") else ['or text as "50 MiB" or "10M"']
     return ", ".join([_KINDS[get_origin(kind) or kind], *said, *text])
+
+
+def _bound(value: Any, meta: Meta | None) -> Any:
+    """A bound as people write it: in MiB where it is one of bytes."""
+    is_size = meta is not None and (meta.extra or {}).get("units") and value >= MIB and value % MIB == 0
+    return f"{value // MIB} MiB" if is_size else value
 
 
 def _words(kind: Any) -> list[str]:
@@ -151,9 +158,8 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
             for field in known
             if not path or field.path.startswith(f"{path}.")
         }
-        close = get_close_matches(found[1], siblings, 1)
-        meant = f"did you mean {close[0]}? " if close else ""
-        return InvalidRequest(name, "unknown field", f"{meant}known are {', '.join(siblings)}")
+        question = did_you_mean(*(fields_meant(found[1]) or [meant(found[1], siblings)]))
+        return InvalidRequest(name, "unknown field", f"{question}known are {', '.join(siblings)}")
     if found := _MISSING.search(message):
         name = f"{path}.{found[1]}" if path else found[1]
         meaning = next(field.meaning for field in known if field.path == name)
@@ -170,8 +176,7 @@ def _outside(given: Any, sign: str, meta: Meta) -> str:
     """The error of a number outside its bounds, with number and bound as people write them."""
     low = sign == ">="
     bound: Any = meta.ge if low else meta.le
-    in_bytes = (meta.extra or {}).get("units") and bound >= MIB and bound % MIB == 0
-    shown = f"{bound // MIB:g} MiB" if in_bytes else f"{bound:,}"
+    shown = f"{bound:,}" if _bound(bound, meta) == bound else _bound(bound, meta)
     return f"{given} is {'less than the least' if low else 'more than the most'}, {shown}{_per(meta)}"
 
 
