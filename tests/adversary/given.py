@@ -1,4 +1,4 @@
-"""The source under the attributes that a request gives (docs/how-to/give-attributes.md)."""
+"""The source under the attributes that a request gives (docs/understand/attributes.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The attributes that a stack allows copies on a mount, whatever objects, rows and requests say.
 
-See docs/how-to/give-attributes.md.
+See docs/understand/attributes.md.
 
 | a copy on a mount, from | set-uid and set-gid of a file                  | owner and group                     |
 |-------------------------|------------------------------------------------|-------------------------------------|

@@ -1,4 +1,4 @@
-"""Attributes that a request gives to copies: docs/how-to/give-attributes.md is the contract.
+"""Attributes that a request gives to copies: docs/understand/attributes.md is the contract.
 
 | an attribute of the copy  | without ``override``                   | with ``override``    |
 |---------------------------|----------------------------------------|----------------------|
