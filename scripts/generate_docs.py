@@ -6,7 +6,7 @@ import ast
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,21 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def request_rows(fields: type[Struct] = Fields) -> Iterator[str]:
+def request_rows(fields: type[Struct] = Fields) -> list[str]:
     """A row for each field of a request, those of inner objects with their path."""
+    rows = []
     for field in fields_of(fields):
         default = field.default and (field.default if field.default == "required" else f"`{field.default}`")
-        yield f"| `{field.path}` | {cell(field.allowed)} | {default} | {cell(field.meaning)} |"
+        rows.append((f"`{field.path}`", f"{cell(field.allowed)} | {default} | {cell(field.meaning)}"))
+    return joined(rows, ", ")
+
+
+def joined(rows: Iterable[tuple[str, str]], between: str) -> list[str]:
+    """Rows of a table; what says the same of several things is one row."""
+    things: dict[str, list[str]] = {}
+    for thing, says in rows:
+        things.setdefault(says, []).append(thing)
+    return [f"| {between.join(those)} | {says} |" for says, those in things.items()]
 
 
 def stack_rows() -> Iterator[str]:
@@ -61,7 +71,7 @@ def _limits(parameter: Schema) -> str:
     if "AllowedValues" in parameter:
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
     low, high = parameter.get("MinValue"), parameter.get("MaxValue")
-    return f"{low} to {high}" if low is not None and high is not None else parameter["Type"].lower()
+    return f"{low} to {high}" if low is not None and high is not None else ""
 
 
 def parameters() -> str:
@@ -70,10 +80,8 @@ def parameters() -> str:
         [
             "# Parameters of the stack",
             "",
-            "Written by `make docs` from the template; a test compares.",
-            "",
-            "For `sam deploy --parameter-overrides NAME=VALUE`. The console and `sam deploy --guided` ask in this",
-            "order; every parameter has a default, and one of the first two is needed.",
+            "For `sam deploy --parameter-overrides NAME=VALUE`; `make docs` writes them from the template. The console",
+            "and `sam deploy --guided` ask in this order; one of the first two parameters is needed.",
             "",
             *stack_rows(),
         ]
@@ -81,16 +89,17 @@ def parameters() -> str:
 
 
 def reasons() -> str:
-    """The table of what can become of an entry that is not copied."""
-    rows = [
-        f"| {cell(reason.value)} | {result(reason)} | {cell(reason.remedy or 'nothing to do')} |" for reason in Reason
-    ]
-    return "\n".join(["", "| reason | result | remedy |", "|---|---|---|", *rows, "", ""])
-
-
-def result(reason: Reason) -> str:
-    """The result of a reason, with ``*`` where the request decides it."""
-    return f"{reason.result.value} \\*" if reason.is_name else reason.result.value
+    """A table for each result of what can become of an entry that is not copied; one remedy is one row."""
+    lines = [""]
+    for result in dict.fromkeys(reason.result for reason in Reason):
+        rows = [
+            (cell(f"{one.value} \\*" if one.is_name else one.value), cell(one.remedy or "nothing to do"))
+            for one in Reason
+            if one.result is result
+        ]
+        head = (f"## {result.value.capitalize()}", "", "| reason | remedy |", "|---|---|")
+        lines += [*head, *joined(rows, "; "), ""]
+    return "\n".join([*lines, ""])
 
 
 def rooms() -> str:

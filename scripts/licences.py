@@ -36,12 +36,11 @@ SPDX = {
 
 HEAD = """# Licences
 
-The packages of the layer (`sam build`) and of the command `fanout`, with the licence that each declares.
-`make docs` writes this page from the lock files and the installed packages. A test compares, and refuses a licence
-that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../../LICENSE).
+What each package of the layer (`sam build`) and of the command `fanout` declares, written by `make docs`. A test
+refuses a licence that `scripts/licences.py` does not allow. The project's own is [Apache-2.0](../../LICENSE).
 
-| package | licence | in the layer | in the command |
-|---|---|---|---|
+| licence | in the layer | in the command alone |
+|---|---|---|
 """
 
 
@@ -96,11 +95,14 @@ def licence_of(name: str) -> str:
 def page() -> str:
     """The whole document."""
     layer, command = layer_packages(), command_packages()
-    rows = [
-        f"| {name} | {licence_of(name)} | {'yes' if name in layer else ''} | {'yes' if name in command else ''} |\n"
-        for name in sorted(layer | command)
-    ]
-    return HEAD + "".join(rows)
+    licences = {name: licence_of(name) for name in sorted(layer | command)}
+
+    def row(licence: str) -> str:
+        names = [name for name, declared in licences.items() if declared == licence]
+        both, alone = (", ".join(name for name in names if (name in layer) is there) for there in (True, False))
+        return f"| {licence} | {both} | {alone} |\n"
+
+    return HEAD + "".join(row(licence) for licence in sorted(set(licences.values())))
 
 
 def main() -> None:

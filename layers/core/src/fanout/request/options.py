@@ -96,7 +96,7 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
     requester_pays: Annotated[
         bool,
-        Meta(description="the stack's account pays for each request to a requester-pays bucket, and for what it reads"),
+        Meta(description="the stack's account pays for requests to a requester-pays bucket, and for what it reads"),
     ] = False
     expected_owner: Annotated[
         str,
@@ -131,8 +131,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     certificate: Annotated[
         bool,
         Meta(
-            description="a run that proves both trees equal writes a signed certificate of them; with mode verify, or"
-            " verify all or content; both ends are read in full, also objects whose checksum S3 holds"
+            description="sign a certificate where both trees are proven equal; with mode verify, or verify all or"
+            " content; reads both ends in full"
         ),
     ] = False
     compare: Annotated[
@@ -160,9 +160,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     archived: Annotated[
         ArchivedPolicy,
         Meta(
-            description="objects of the source in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING that"
-            " are not restored: fail: they are failed entries; skip: they are left out, and their copies stay; restore:"
-            " the run has S3 restore them, waits, and copies them"
+            description="unrestored objects in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING: fail:"
+            " failed entries; skip: left out, their copies stay; restore: the run restores, waits, and copies them"
         ),
     ] = ArchivedPolicy.FAIL
     restore: Annotated[Restore, Meta(description="how archived: restore has objects restored")] = field(
@@ -177,10 +176,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = True
     report_entries: Annotated[
         ReportEntries,
-        Meta(
-            description="the entries that the run writes into entries/, a JSON line each: none; failed: those that"
-            " failed or were rejected; all of them"
-        ),
+        Meta(description="what the run writes into entries/, a JSON line each: none; failed or rejected entries; all"),
     ] = ReportEntries.NONE
     source_bucket: Annotated[
         BucketOptions, Meta(description="how the source's bucket is asked; a manifest in it too")
@@ -204,14 +200,14 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limits: Annotated[Limits, Meta(description="what the run may use")] = field(default_factory=Limits)
     prices: Annotated[
         Mapping[str, Annotated[float, Meta(ge=0)]],
-        Meta(description=f"dollars that the forecast reckons with instead of those of its table: {', '.join(PRICES)}"),
+        Meta(description=f"dollars in place of those of the forecast's table: {', '.join(PRICES)}"),
     ] = field(default_factory=dict)
     calibration: Annotated[
         str,
         Meta(
             pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}$",
-            description="whose rates the plan uses: newest: of the newest probe of each file system;"
-            " none: the published ones; or the id of a probe of an end's file system",
+            description="rates of the plan: newest: of each file system's newest probe; none: the published ones;"
+            " or of the probe of that id",
             extra_json_schema={"allowed": "`newest`, `none`, or the id of a probe"},
         ),
     ] = NEWEST

@@ -114,8 +114,8 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     backup_to: Annotated[
         str | None,
         Meta(
-            description="efs://MOUNT/path of a directory beside the destination's tree: what a copy replaces and a sync"
-            " deletes is kept there, under the run's id; default: nothing is kept"
+            description="efs://MOUNT/path beside the destination's tree: keeps there, under the run's id, what a copy"
+            " replaces and a sync deletes; default: nothing is kept"
         ),
     ] = None
     resume_from: Annotated[

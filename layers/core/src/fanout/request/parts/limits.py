@@ -37,8 +37,8 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=100,
-                description="percent of the destination's entries that the filters take, which a sync deletes at most;"
-                f" default: {DEFAULT_PERCENT:g}. Not for a move, which is to delete all",
+                description="most percent of the destination's entries, as filtered, that a sync deletes; default:"
+                f" {DEFAULT_PERCENT:g}; not for a move",
             ),
         ]
         | None
@@ -71,8 +71,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100,
-            description="burst credits of a file system that are to stay for others, percent of the most: "
-            "so few functions start, and while they copy PaceCopy holds all of them to a rate",
+            description="burst credits that stay for others, percent of the most: so few functions start, and PaceCopy"
+            " holds them to a rate",
         ),
     ] = CREDIT_RESERVE_PERCENT
     bytes_per_second: (
@@ -98,8 +98,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 ge=0.01,
-                description="a run whose forecast is over it is refused; one that has spent it stops cleanly, and can"
-                " be resumed; default: no such limit",
+                description="a run whose forecast is over it is refused; one that has spent it stops cleanly, to be"
+                " resumed; default: no such limit",
             ),
         ]
         | None
@@ -107,8 +107,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     window: Annotated[
         str,
         Meta(
-            description='the run works only in these hours, and waits outside of them: "22:00-06:00 Europe/Berlin", or'
-            ' with the days on which it opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
+            description='the run works only in these hours: "22:00-06:00 Europe/Berlin", or with the days on which it'
+            ' opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
         ),
     ] = ""
     files_per_second: (
