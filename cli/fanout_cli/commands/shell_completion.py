@@ -57,11 +57,11 @@ class _WholeOptions:
 
 
 class Zsh(_WholeOptions, ZshComplete):
-    """See ``_WholeOptions``."""
+    """Zsh, which takes an option with its value for one word."""
 
 
 class Fish(_WholeOptions, FishComplete):
-    """See ``_WholeOptions``."""
+    """Fish, which takes an option with its value for one word."""
 
 
 def use_whole_words() -> None:
