@@ -13,16 +13,16 @@ from tests.adversary.shrink import shrunk
 from tests.adversary.worlds import script_of
 
 
-def look_at(script: Script, *, shrink: bool, kind: str) -> bool:
+def look_at(script: Script, *, shrink: bool, kind: str, where: Path | None) -> bool:
     """Tell a script's story and what it finds, then the shortest script that finds the same; whether it finds any."""
-    outcome = outcome_of(script)
+    outcome = outcome_of(script, where)
     _tell(script, outcome)
     if not outcome.findings or not shrink:
         return bool(outcome.findings)
     wanted = kind or outcome.findings[0].kind
-    shortest = shrunk(script, lambda smaller: wanted in outcome_of(smaller).kinds)
+    shortest = shrunk(script, lambda smaller: wanted in outcome_of(smaller, where).kinds)
     print(f"\nthe shortest script that finds {wanted!r}:\n")
-    _tell(shortest, outcome_of(shortest))
+    _tell(shortest, outcome_of(shortest, where))
     print(f"\nas a file for --script:\n{to_json(shortest)}")
     return True
 
@@ -45,11 +45,12 @@ def main() -> int:
     parser.add_argument("--script", type=Path, help="look at a script that was written down")
     parser.add_argument("--kind", default="", help="shrink to this class of finding; default: the first")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--directory", type=Path, help="where the labs are, as a mount; default: in memory")
     given = parser.parse_args()
     if given.seed is not None or given.script is not None:
         script = script_of(given.seed) if given.script is None else from_json(given.script.read_text())
-        return int(look_at(script, shrink=not given.no_shrink, kind=given.kind))
-    tally = search(given.seconds, given.seed_from, given.processes)
+        return int(look_at(script, shrink=not given.no_shrink, kind=given.kind, where=given.directory))
+    tally = search(given.seconds, given.seed_from, given.processes, given.directory)
     print(tally.text())
     return int(bool(tally.broken))
 

@@ -63,16 +63,17 @@ class Tally:
 
 
 @contextmanager
-def in_memory() -> Iterator[Path]:
-    """A directory for labs, in memory where there is such a place; gone at the end, also with what a kill left."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="adversary-", dir=memory if memory.is_dir() else None) as directory:
+def for_labs(where: Path | None = None) -> Iterator[Path]:
+    """A directory for labs, ``where`` or in memory if there is such a place; gone at the end, also with what a kill
+    left."""
+    where = where or next(filter(Path.is_dir, [Path("/dev/shm")]), None)
+    with tempfile.TemporaryDirectory(prefix="adversary-", dir=where) as directory:
         yield Path(directory)
 
 
-def outcome_of(script: Script) -> Outcome:
+def outcome_of(script: Script, where: Path | None = None) -> Outcome:
     """The outcome of a script, in a directory of its own."""
-    with in_memory() as directory:
+    with for_labs(where) as directory:
         return carry_out(script, directory / "lab")
 
 
@@ -83,12 +84,12 @@ def _some(first: int, directory: Path) -> Tally:
     return tally
 
 
-def search(seconds: float, first: int, processes: int) -> Tally:
+def search(seconds: float, first: int, processes: int, where: Path | None = None) -> Tally:
     """New seeds until the time is up; tells of each that finds something."""
     tally, until = Tally(), time.monotonic() + seconds
     context = multiprocessing.get_context("spawn")
     starts = iter(range(first, sys.maxsize, SEEDS_A_TASK))
-    with in_memory() as directory, context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
+    with for_labs(where) as directory, context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
         going = [pool.apply_async(_some, (next(starts), directory)) for _ in range(processes * 2)]
         while going:
             done = going.pop(0).get()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,14 @@ def drop_caches() -> None:
     """Have every client ask the server again."""
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
+def wait_until(what: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for what a client or the server does after it has answered; fails if it does not come true."""
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def as_user(uid: int, work: Callable[[], None]) -> int:

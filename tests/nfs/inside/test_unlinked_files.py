@@ -17,7 +17,7 @@ from fanout.model.deadline import NEVER
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded, Transient
 from fanout.ports.tree import Target
-from tests.nfs.inside.mounts import Mounts
+from tests.nfs.inside.mounts import Mounts, wait_until
 from tests.support.mounts import world_of, writable
 from tests.support.syncs import KEEP, SYNC, names, write
 
@@ -78,4 +78,5 @@ def test_a_sync_leaves_what_a_client_holds_open_at_either_end(mounts: Mounts) ->
         summary = world_of(mounts.b).run(SYNC)
         assert (summary["status"], summary["totals"]["skipped"]["entries"]) == ("SUCCEEDED", 1)
         assert len(list(mounts.b.rglob(".nfs*"))) == 2
+    wait_until(lambda: not list(mounts.served.rglob(".nfs*")))  # close does not wait for the removal
     assert names(mounts.served / "in") == names(mounts.served / "out")
