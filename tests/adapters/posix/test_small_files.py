@@ -19,7 +19,7 @@ from fanout.copying.copier import Copier
 from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import NEVER
-from fanout.model.entry import Entry
+from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.copying import SmallFiles
@@ -211,3 +211,33 @@ def test_only_plain_directories_of_mounts_know_the_short_way(pair: Pair, tmp_pat
     followed = PosixTree(tmp_path / "in", "tree", "run", "attempt", "source", follow=True)
     assert pair.destination.small_files_from(followed) is None
     assert pair.destination.small_files_from(MemoryTree()) is None
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_bytes_that_the_server_refuses_when_they_are_sent_get_no_place(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, short: bool
+) -> None:
+    entry, duplicate, close = pair.put("file", b"bytes"), os.dup, os.close
+    duplicates: list[int] = []
+
+    def dup(descriptor: int) -> int:
+        duplicates.append(duplicate(descriptor))
+        return duplicates[-1]
+
+    def flush(descriptor: int) -> None:
+        close(descriptor)
+        if descriptor in duplicates:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "dup", dup)
+    monkeypatch.setattr(os, "close", flush)
+    with pytest.raises(ItemError) as full:
+        if short:
+            pair.small.copy(entry)
+        else:
+            target = pair.destination.create(entry, Attributes(mode=0o640, mtime_ns=MTIME_NS))
+            target.write(0, b"bytes")
+            target.commit(NO_BYTES)
+    monkeypatch.undo()
+    assert (full.value.reason, len(duplicates)) == (Reason.NO_SPACE, 1)
+    assert not (pair.here / "file").exists()

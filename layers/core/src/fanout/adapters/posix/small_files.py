@@ -15,7 +15,7 @@ from fanout.adapters.posix.attributes import apply_attributes, creation_mode
 from fanout.adapters.posix.listing.stats import attributes_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
-from fanout.adapters.posix.staged_file import open_staged
+from fanout.adapters.posix.staged_file import open_staged, send_written
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.model.checksum import NO_BYTES, crc64nvme
@@ -88,6 +88,7 @@ def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result
     try:
         if data:
             write_all(descriptor, data, 0)
+            send_written(descriptor)
         if (source.st_mode, source.st_uid, source.st_gid) == (found.st_mode, found.st_uid, found.st_gid):
             os.utime(descriptor, ns=(source.st_atime_ns, source.st_mtime_ns))
         else:

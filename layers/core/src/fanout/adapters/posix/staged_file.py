@@ -1,4 +1,4 @@
-"""Opens a staged file: a new one, which its attempt alone has."""
+"""A staged file: a new one, which its attempt alone has; and what was written to it sent to the server."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_resu
         os.close(descriptor)
         raise
     return descriptor, found
+
+
+def send_written(descriptor: int) -> None:
+    """Send the server what was written, and keep none of it in memory; an error is the write's.
+
+    To be called before attributes are set. Linux's NFS client doubts what it knows of a file whose attributes it set
+    while it held pages of it, and asks ACCESS before it links the file. A change of owner or mode has it ask anyway.
+    """
+    os.close(os.dup(descriptor))  # closing flushes, as the last one does
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -98,9 +98,9 @@ class Staging:
         A file that is there is replaced, or what the request says becomes of it: see ``Placing``.
         A kernel lets one rename between two directories of a mount through at a time, for as
         long as the server takes. So one thread of all processes of the function renames: one operation. Threads that
-        find it busy link the file to its name and unlink the staged one: three, because Linux asks for access before it
-        links (``fs.protected_hardlinks``); these overlap over directories. A name that exists already, or a file that
-        cannot be linked, takes a rename.
+        find it busy link the file to its name and unlink the staged one: two, if ``send_written`` spares the question
+        for access (``fs.protected_hardlinks``); these overlap over directories. A name that exists already, or a file
+        that cannot be linked, takes a rename.
         """
         if self._placing is not None:
             self._placing.place(staged, staged_name, directory, path)

@@ -9,7 +9,7 @@ from fanout.adapters.posix.attributes import apply_attributes, creation_mode, gr
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.staged_file import open_staged
+from fanout.adapters.posix.staged_file import open_staged, send_written
 from fanout.adapters.posix.staging import Staging
 from fanout.model.entry import Attributes
 
@@ -71,6 +71,8 @@ class FileTarget:
         """See ``ports.tree.Target``; closing flushes, and its error is the write's."""
         parent, separator, _ = self._path.rpartition("/")
         try:
+            if self._written_until:
+                send_written(self._descriptor)
             if self._written_until < self._size:
                 os.ftruncate(self._descriptor, self._size)
             place = self._directories.hold(parent + separator, create=True)
