@@ -15,8 +15,8 @@ from benchmarks.memory import PeakMemory
 from benchmarks.peers import Peer, shell_command
 
 OPERATIONS = (
-    "lookup", "getattr", "setattr", "create", "open", "mkdir", "symlink", "link", "rename", "unlink", "rmdir",
-    "readdir", "read", "write", "commit", "close",
+    "lookup", "getattr", "access", "setattr", "create", "open", "mkdir", "symlink", "link", "rename", "unlink",
+    "rmdir", "readdir", "read", "write", "commit", "close",
 )  # fmt: skip
 
 

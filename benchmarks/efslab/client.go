@@ -49,11 +49,34 @@ type view struct {
 	changed time.Time
 	writers int
 	writes  int // WRITEs since the last COMMIT
+	rights
+}
+
+// rights is what a client knows of what it may do with an inode: of a directory once it asked, of a file since it
+// opened it. Linux's client doubts it where owner or mode are set, or attributes while it holds bytes of the file.
+type rights struct {
+	known    bool
+	unsent   bool // it holds bytes that no flush sent
+	attrsSet bool // since the file was opened
+}
+
+func (r *rights) opened() { *r = rights{known: true} }
+func (r *rights) flush()  { r.unsent = false }
+
+func (r *rights) write() {
+	r.unsent = true
+	r.known = r.known && !r.attrsSet
+}
+
+func (r *rights) setattr(in *fuse.SetAttrIn) {
+	r.attrsSet = true
+	r.known = r.known && !r.unsent && in.Valid&(fuse.FATTR_MODE|fuse.FATTR_UID|fuse.FATTR_GID) == 0
 }
 
 type handle struct {
 	node    *inode
 	writes  bool
+	closed  bool // CLOSE was charged
 	entries []fuse.DirEntry
 }
 
@@ -103,26 +126,45 @@ func (c *client) chargeFor(operation kind, name string, latency time.Duration, t
 	c.waits(func(now time.Time) time.Time { return now.Add(latency + delay) }, func() { then(status) })
 }
 
+// allowed asks ACCESS where the client does not know what it may do with an inode; then it goes on, or says what failed.
+func (c *client) allowed(id uint64, failed func(fuse.Status), then func()) {
+	v := c.view(id)
+	if v.known {
+		then()
+		return
+	}
+	c.charge(opAccess, v.name, func(status fuse.Status) {
+		if status != fuse.OK {
+			failed(status)
+			return
+		}
+		v.known = true
+		then()
+	})
+}
+
 // chargeCreation charges what makes a name in a directory. It waits its turn there. FUSE looks the
 // name up first, NFS does not: a look-up that found nothing is not counted and its time is taken off.
 func (c *client) chargeCreation(operation kind, pid uint32, parent uint64, name string, then func(fuse.Status)) {
-	latency := c.lab.costs.latency[operation]
-	var paid time.Duration
-	if c.missed.take(missedKey{parent, name, pid}) {
-		paid = c.lab.costs.latency[opLookup]
-		c.lab.counts.operations[opLookup]--
-	}
-	c.changes(parent)
-	c.lab.counts.operations[operation]++
-	status, delay := c.lab.faults.check(operation, name)
-	directory := c.lab.store.inodes[parent]
-	if latency+delay <= 0 || directory == nil {
-		then(status)
-		return
-	}
-	c.waits(func(now time.Time) time.Time {
-		return directory.creations.take(now.Add(-paid), latency).Add(delay)
-	}, func() { then(status) })
+	c.allowed(parent, then, func() {
+		latency := c.lab.costs.latency[operation]
+		var paid time.Duration
+		if c.missed.take(missedKey{parent, name, pid}) {
+			paid = c.lab.costs.latency[opLookup]
+			c.lab.counts.operations[opLookup]--
+		}
+		c.changes(parent)
+		c.lab.counts.operations[operation]++
+		status, delay := c.lab.faults.check(operation, name)
+		directory := c.lab.store.inodes[parent]
+		if latency+delay <= 0 || directory == nil {
+			then(status)
+			return
+		}
+		c.waits(func(now time.Time) time.Time {
+			return directory.creations.take(now.Add(-paid), latency).Add(delay)
+		}, func() { then(status) })
+	})
 }
 
 type missedKey struct {

@@ -6,6 +6,7 @@ type kind int
 const (
 	opLookup kind = iota
 	opGetattr
+	opAccess
 	opSetattr
 	opCreate
 	opOpen
@@ -24,7 +25,7 @@ const (
 )
 
 var kindNames = [kinds]string{
-	"lookup", "getattr", "setattr", "create", "open", "mkdir", "symlink", "link", "rename",
+	"lookup", "getattr", "access", "setattr", "create", "open", "mkdir", "symlink", "link", "rename",
 	"unlink", "rmdir", "readdir", "read", "write", "commit", "close",
 }
 

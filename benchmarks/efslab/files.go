@@ -47,6 +47,9 @@ func kernelFlush(in *fuse.SetAttrIn) bool {
 func (c *client) setattr(r reply, in *fuse.SetAttrIn) {
 	set := func() {
 		c.changes(in.NodeId)
+		if !kernelFlush(in) {
+			c.view(in.NodeId).setattr(in)
+		}
 		c.attributes(r, in.NodeId, func(node *inode) { node.set(in) })
 	}
 	if kernelFlush(in) {
@@ -112,6 +115,7 @@ func (c *client) openFile(r reply, in *fuse.OpenIn) {
 			node.writer = c
 			c.changes(node.id)
 		}
+		c.view(node.id).opened()
 		out := fuse.OpenOut{Fh: c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)}
 		if node.writer == c { // as NFS, which sees that nobody else changed the file
 			out.OpenFlags = fuse.FOPEN_KEEP_CACHE
@@ -157,6 +161,7 @@ func (c *client) write(r reply, in *fuse.WriteIn, data []byte) (kept bool) {
 	l.counts.operations[opWrite]++
 	v := c.view(in.NodeId)
 	v.writes++
+	v.write()
 	v.changed = time.Now()
 	n := len(data)
 	status, delay := l.faults.check(opWrite, v.name)
@@ -190,7 +195,8 @@ func (c *client) commit(id uint64, then func(fuse.Status)) {
 }
 
 // flush is what close(2) waits for. NFSv4 sends CLOSE when the client's last writer closes; that
-// of a file opened for reading takes as long as its OPEN did.
+// of a file opened for reading takes as long as its OPEN did. FUSE flushes for each descriptor of what
+// was opened once; NFS closes once.
 func (c *client) flush(r reply, in *fuse.FlushIn) {
 	h := c.handles[in.Fh]
 	if h == nil {
@@ -198,15 +204,23 @@ func (c *client) flush(r reply, in *fuse.FlushIn) {
 		return
 	}
 	v := c.view(in.NodeId)
+	if h.closed {
+		v.flush()
+		c.commit(in.NodeId, r.status)
+		return
+	}
 	if !h.writes {
+		h.closed = true
 		c.chargeFor(opClose, v.name, c.lab.costs.latency[opOpen], r.status)
 		return
 	}
+	v.flush()
 	c.commit(in.NodeId, func(committed fuse.Status) {
 		if v.writers > 1 {
 			r.status(committed)
 			return
 		}
+		h.closed = true
 		c.charge(opClose, v.name, func(status fuse.Status) {
 			if status == fuse.OK {
 				status = committed

@@ -28,17 +28,19 @@ func (n *inode) describe(out *fuse.Attr) {
 }
 
 func (c *client) lookup(r reply, h fuse.InHeader, name string) {
-	c.charge(opLookup, name, func(status fuse.Status) {
-		var out fuse.EntryOut
-		if status == fuse.OK {
-			if node := c.lab.store.lookup(h.NodeId, name); node != nil {
-				c.entry(node, &out, name)
-			} else {
-				c.missed.add(missedKey{h.NodeId, name, h.Pid})
-				status = fuse.ENOENT
+	c.allowed(h.NodeId, r.status, func() {
+		c.charge(opLookup, name, func(status fuse.Status) {
+			var out fuse.EntryOut
+			if status == fuse.OK {
+				if node := c.lab.store.lookup(h.NodeId, name); node != nil {
+					c.entry(node, &out, name)
+				} else {
+					c.missed.add(missedKey{h.NodeId, name, h.Pid})
+					status = fuse.ENOENT
+				}
 			}
-		}
-		with(r, status, &out)
+			with(r, status, &out)
+		})
 	})
 }
 
@@ -115,6 +117,7 @@ func (c *client) create(r reply, in *fuse.CreateIn, name string) {
 		made = c.lab.store.make
 	}
 	c.makeBy(made, r, opCreate, in.InHeader, name, syscall.S_IFREG|in.Mode&0o7777, func(node *inode, entry *fuse.EntryOut) {
+		c.view(node.id).opened()
 		out := fuse.CreateOut{EntryOut: *entry}
 		out.Fh = c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)
 		if in.Flags&syscall.O_EXCL == 0 {
@@ -125,16 +128,19 @@ func (c *client) create(r reply, in *fuse.CreateIn, name string) {
 	})
 }
 
+// link asks first what the client may do with the file, as Linux does (fs.protected_hardlinks).
 func (c *client) link(r reply, in *fuse.LinkIn, name string) {
-	c.chargeCreation(opLink, in.Pid, in.NodeId, name, func(status fuse.Status) {
-		var out fuse.EntryOut
-		if status == fuse.OK {
-			var node *inode
-			if node, status = c.lab.store.link(in.Oldnodeid, in.NodeId, name); status == fuse.OK {
-				c.entry(node, &out, name)
+	c.allowed(in.Oldnodeid, r.status, func() {
+		c.chargeCreation(opLink, in.Pid, in.NodeId, name, func(status fuse.Status) {
+			var out fuse.EntryOut
+			if status == fuse.OK {
+				var node *inode
+				if node, status = c.lab.store.link(in.Oldnodeid, in.NodeId, name); status == fuse.OK {
+					c.entry(node, &out, name)
+				}
 			}
-		}
-		with(r, status, &out)
+			with(r, status, &out)
+		})
 	})
 }
 
@@ -164,14 +170,22 @@ func (c *client) rename(r reply, h fuse.InHeader, old string, to uint64, name st
 	})
 }
 
+// openDirectory asks for its attributes each time (close-to-open), as NFS does.
 func (c *client) openDirectory(r reply, id uint64) {
 	node := c.lab.store.inodes[id]
 	if node == nil {
 		r.status(fuse.ENOENT)
 		return
 	}
-	out := fuse.OpenOut{Fh: c.open(node, false)}
-	with(r, fuse.OK, &out)
+	c.allowed(id, r.status, func() {
+		c.charge(opGetattr, c.view(id).name, func(status fuse.Status) {
+			out := fuse.OpenOut{}
+			if status == fuse.OK {
+				out.Fh = c.open(node, false)
+			}
+			with(r, status, &out)
+		})
+	})
 }
 
 // snapshot is the directory's entries when it is read from its start.
@@ -188,6 +202,10 @@ func (c *client) readEntries(r reply, in *fuse.ReadIn, attributes bool) {
 	h := c.handles[in.Fh]
 	if h == nil {
 		r.status(fuse.EBADF)
+		return
+	}
+	if in.Offset > 0 && int(in.Offset) >= len(h.entries) { // NFS says with the last entry that it is the last
+		r.bytes()
 		return
 	}
 	c.charge(opReaddir, c.view(in.NodeId).name, func(status fuse.Status) {
