@@ -11,7 +11,7 @@ import pytest
 
 from tests.nfs.lab.kernel import CACHE
 from tests.nfs.lab.machine import lacks, run
-from tests.nfs.selections import ASKED, Selection, asked_for
+from tests.nfs.selections import ADVERSARY_SECONDS, ASKED, Selection, asked_for
 
 ROOT = Path(__file__).parents[2]
 BOOT_SECONDS = 300
@@ -32,16 +32,32 @@ def lab() -> None:
 @pytest.mark.parametrize("selection", asked_for(), ids=lambda one: one.name)
 def test_on_nfs(selection: Selection, tmp_path: Path, subtests: pytest.Subtests) -> None:
     options = ["-p", "no:cacheprovider", "--basetemp", "/mnt/a/tests", "--junit-xml", "/run/results/junit.xml"]
-    inner = shlex.join([sys.executable, "-m", "pytest", "-q", "--timeout", "900", *options, *selection.arguments])
-    status = run(f"cd {shlex.quote(str(ROOT))} && {inner}", tmp_path, BOOT_SECONDS + selection.seconds)
-    console = (tmp_path / "console").read_text(errors="replace")
-    assert status is not None, f"not done in time:\n{console[-5000:]}"
-    cases = list(ElementTree.parse(tmp_path / "junit.xml").iter("testcase"))
+    inner = ["pytest", "-v", "--timeout", "900", *options, *selection.arguments]
+    status, console = _in_guest(inner, selection.seconds, tmp_path)
+    found = tmp_path / "junit.xml"
+    assert found.exists(), f"pytest did not begin:\n{console[-5000:]}"
+    cases = list(ElementTree.parse(found).iter("testcase"))
     for case in cases:
         with subtests.test(msg=f"{case.get('classname')}::{case.get('name')}"):
             _report(case)
     assert cases, console[-5000:]
     assert (status == 0) == (not any(map(_problem, cases))), console[-5000:]
+
+
+@pytest.mark.skipif(ASKED != "whole", reason="`make nfs` runs it")
+def test_the_adversary_finds_nothing_on_nfs(tmp_path: Path) -> None:
+    inner = ["tests.adversary", "--processes", "1", "--seconds", str(ADVERSARY_SECONDS), "--directory", "/mnt/a"]
+    status, console = _in_guest(inner, 2 * ADVERSARY_SECONDS, tmp_path)
+    assert status == 0, console[-5000:]
+
+
+def _in_guest(module: list[str], seconds: float, results: Path) -> tuple[int, str]:
+    """The status of a module of this checkout that the guest runs, and what it says; fails if it does not end."""
+    inner = shlex.join([sys.executable, "-m", *module])
+    status = run(f"cd {shlex.quote(str(ROOT))} && {inner}", results, BOOT_SECONDS + seconds)
+    console = (results / "console").read_text(errors="replace")
+    assert status is not None, f"not done in time:\n{console[-5000:]}"
+    return status, console
 
 
 def _report(case: ElementTree.Element) -> None:
