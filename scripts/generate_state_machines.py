@@ -9,7 +9,7 @@ The YAML is the states language with these words more:
 | | `step`, the state's name, comes into each payload |
 | `Payload: [NAME, {NAME: VALUE}]` | `NAME.$: "$.NAME"`; a value as it is |
 | `Answers: [NAME]` | what is kept of the answer: a ResultSelector of `NAME.$: "$.Payload.NAME"` |
-| an `Invoke` without `TimeoutSeconds`, `Retry` | `TimeoutSeconds: 930`, `Retry: standard` |
+| an `Invoke` without `TimeoutSeconds`, `Retry` | `TimeoutSeconds: 1830`, `Retry: standard` |
 | `Repeats: {Until: STATE, Asks: NAME, Wait: NAME}` | the Task again until its answer is `done`: then STATE follows |
 | `Repeats` with `Resumes: STATE`, `Again: STATE` | STATE after the wait, or where it is not done; without, the Task |
 | `Retry: NAME` or a list of names | the schemes of retries.yaml, one after the other |
@@ -38,7 +38,8 @@ from scripts.draw_flow import drawing
 FOLDER = Path(__file__).resolve().parents[1] / "statemachine"
 DRAWING = FOLDER.parent / "docs" / "flow.svg"
 NAMES = ("transfer", "probe")
-OF_TASKS = {"TimeoutSeconds": 930, "Retry": "standard"}
+# Of a function of which Lambda tells nothing; one that takes its time is ended by its own time-out, FunctionSeconds.
+OF_TASKS = {"TimeoutSeconds": 1_830, "Retry": "standard"}
 Json = dict[str, Any]
 
 

@@ -232,6 +232,39 @@ def test_less_concurrency_than_the_stack_starts_is_a_warning(
     assert examined(aws)["Lambda concurrency"]["level"] == "ok"
 
 
+@pytest.mark.parametrize(
+    ("code", "takes"),
+    [("PreconditionFailedException", "up to 1,800"), ("ValidationException", "less than 1,800")],
+)
+def test_what_the_region_takes_of_a_functions_time_is_asked_without_a_change(
+    aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch, code: str, takes: str
+) -> None:
+    asked: list[dict[str, Any]] = []
+    plain = aws.session._session.create_client
+
+    def update(**given: Any) -> Any:
+        asked.append(given)
+        raise ClientError({"Error": {"Code": code, "Message": "no"}}, "UpdateFunctionConfiguration")
+
+    def client(service: str, **options: Any) -> Any:
+        made: Any = plain(service, **options)
+        if service == "lambda":
+            monkeypatch.setattr(made, "update_function_configuration", update)
+        return made
+
+    monkeypatch.setattr(aws.session._session, "create_client", client)
+    text = json.loads(template(**whole))
+    given = {"FunctionSeconds": "900", "FunctionMegabytes": "1769"}
+    text["Parameters"] |= {name: {"Type": "Number", "Default": value} for name, value in given.items()}
+    text["Outputs"]["PlanTransferFunction"] = {"Value": "plan"}
+    aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=json.dumps(text))
+    found = examined(aws)["function size: FunctionSeconds"]
+    assert (found["level"], found["what"]) == ("ok", f"900; Lambda takes {takes} here")
+    # No function has this revision, so that an update that names it is refused.
+    assert {one["RevisionId"] for one in asked} == {"00000000-0000-0000-0000-000000000000"}
+    assert [(one.get("Timeout"), one.get("MemorySize")) for one in asked] == [(1_800, None), (None, 32_768)]
+
+
 @pytest.mark.parametrize(("reserved", "level"), [("4000", "warn"), ("5000", "ok")])
 def test_reserved_concurrency_is_what_counts_where_there_is_some(
     aws: Aws, whole: dict[str, str], reserved: str, level: str

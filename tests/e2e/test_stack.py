@@ -14,7 +14,6 @@ import pytest
 
 from tests.e2e.conftest import Stack
 from tests.e2e.processes import environment_of, listening_addresses
-from tests.template.templates import functions
 
 pytestmark = pytest.mark.e2e
 HOSTILE = ["../x", "/abs", "a//b", "a/./b", "n" * 256, "f/below"]
@@ -209,13 +208,14 @@ def test_every_function_has_the_limits_of_the_template_and_idle_ones_are_frozen(
     """That each limit binds is in test_function_limits.py."""
     fill(local, "limits", {"in/file": b"x"})
     assert run(local, "limits", "s3://limits/in/", "efs:///limits")["status"] == "SUCCEEDED"
-    workers = {name: list(local.workers.running(name)) for name in ("PlanTransfer", "CopyShard", "FinishTree")}
+    megabytes = {"PlanTransfer": "1024", **dict.fromkeys(("CopyShard", "FinishTree"), "1769")}
+    workers = {name: list(local.workers.running(name)) for name in megabytes}
     time.sleep(0.5)
     for name, pids in workers.items():
         assert pids
         for pid in pids:
             environment = environment_of(pid)
-            assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == str(functions()[f"{name}Function"]["MemorySize"])
+            assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == megabytes[name]
             assert environment["TMPDIR"] == "/tmp"
             [files_limit] = [line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if "files" in line]
             assert files_limit.split()[3:5] == ["1024", "1024"]

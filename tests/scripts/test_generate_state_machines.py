@@ -11,7 +11,7 @@ from scripts.draw_flow import drawing
 
 RETRIES = {"short": [{"ErrorEquals": ["A"]}], "long": [{"ErrorEquals": ["B"]}, {"ErrorEquals": ["C"]}]}
 RETRIES["standard"] = [{"ErrorEquals": ["S"]}]
-OF_TASKS = {"TimeoutSeconds": 930, "Retry": RETRIES["standard"]}
+OF_TASKS = {"TimeoutSeconds": 1_830, "Retry": RETRIES["standard"]}
 SVG = "{http://www.w3.org/2000/svg}"
 
 

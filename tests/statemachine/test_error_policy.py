@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fanout.facts import aws
 from fanout.model.errors import TASK_ERRORS
 
 from .definition import State, load, states, tasks
@@ -114,7 +115,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "VerifyShards": ["ToPublish?"],
     "SummariseTransfer": ["FailedInfrastructure"],
 }
-LAMBDA_TIMEOUT_SECONDS = 900
+LAMBDA_TIMEOUT_SECONDS = aws.FUNCTION_SECONDS_MOST
 # The function ends first, so that no attempt runs on beside the one that replaces it.
 GRACE_SECONDS = 30
 

@@ -23,6 +23,7 @@ from fanout.ports.pacing import Account
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
+from fanout.request.parts.function_size import FunctionSize
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
@@ -79,6 +80,7 @@ class World:
     turns: WriteTurns | None = None
     forks: bool = False
     mounts_s3_files: bool = False
+    function: FunctionSize = field(default_factory=FunctionSize)
     allows: StackAllows = field(default_factory=StackAllows)
     mounts: tuple[str, ...] = ("data",)
     entered: list[str] = field(default_factory=list)
@@ -139,6 +141,7 @@ class World:
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,
             mounts_s3_files=self.mounts_s3_files,
+            function=self.function,
         )
 
     # The whole run, or from one of its states to another.

@@ -89,6 +89,18 @@ def functions() -> dict[str, Resource]:
     return found
 
 
+def sizes_of(function: Resource) -> tuple[list[float], list[float]]:
+    """The least and the most that parameters let a function have: of seconds, and of MB."""
+    return _bounds_of(function["Timeout"]), _bounds_of(function["MemorySize"])
+
+
+def _bounds_of(value: Any) -> list[float]:
+    if not isinstance(value, dict):
+        return [value, value]
+    parameter = template()["Parameters"][value["Ref"]]
+    return [parameter["MinValue"], parameter["MaxValue"]]
+
+
 def folder_of(function: str) -> Path:
     """The folder that holds a function: one word names both."""
     word = function.removesuffix("Function")

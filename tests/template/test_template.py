@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cfnlint.api import lint_file
 
+from fanout.facts import aws
 from tests.template.templates import (
     EVERY,
     FANNED_OUT,
@@ -23,6 +24,7 @@ from tests.template.templates import (
     functions,
     of_type,
     resources,
+    sizes_of,
     stacks,
     template,
 )
@@ -69,8 +71,9 @@ def test_every_function_states_its_limits_and_keeps_its_logs_for_a_time(name: st
     function = functions()[name]
     group = resources()[function["LoggingConfig"]["LogGroup"]["Ref"]]
     assert group["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
-    assert 3 <= function["Timeout"] <= 900
-    assert 128 <= function["MemorySize"] <= 10240
+    seconds, megabytes = sizes_of(function)
+    assert all(3 <= one <= aws.FUNCTION_SECONDS_MOST for one in seconds)
+    assert all(128 <= one <= aws.FUNCTION_MEMORY_MB_MOST for one in megabytes)
     assert function["Handler"] == "app.handler"
     assert function["Architectures"] == [{"Ref": "Architecture"}]
     assert function["Tracing"] == "Active"

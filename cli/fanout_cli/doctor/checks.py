@@ -30,6 +30,7 @@ CHECKS = (
     # The emulator deploys a bucket without the rules by which its objects expire.
     Check("work bucket: lifecycle", stack_checks.lifecycle),
     Check("buckets", stack_checks.buckets),
+    Check("function size", stack_checks.function_size),
     Check("Lambda concurrency", stack_checks.concurrency),
     Check("mount targets", network_checks.mount_targets),
     Check("S3 endpoint", network_checks.way_to_s3),

@@ -7,12 +7,14 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from fanout.facts import aws
 from fanout.planning.account_quota import most_functions
 from fanout.ports.finding import Finding, fail, ok, warn
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
 
 RUNS = "runs/"
+NO_REVISION = "00000000-0000-0000-0000-000000000000"
 _REMEDY_QUOTA = (
     "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
 )
@@ -93,6 +95,34 @@ def buckets(stack: Stack) -> Iterator[Finding]:
     else:
         remedy = "deploy with ReadBucketArns=arn:aws:s3:::SOURCE WriteBucketArns=arn:aws:s3:::DESTINATION"
         yield warn(title, "the stack may read and write no bucket, so every copy would be denied", remedy)
+
+
+def function_size(stack: Stack) -> Iterator[Finding]:
+    """What the stack's functions may take, and what this region takes at most."""
+    given = {"FunctionSeconds": "Timeout", "FunctionMegabytes": "MemorySize"}
+    if not all(name in stack.parameters for name in given):
+        return  # a stack of an earlier version
+    function = stack.outputs["PlanTransferFunction"]
+    most = {"Timeout": aws.FUNCTION_SECONDS_MOST, "MemorySize": aws.FUNCTION_MEMORY_MB_MOST}
+    for name, field in given.items():
+        takes = (
+            f"up to {most[field]:,}" if _takes(stack, function, field, most[field]) else f"less than {most[field]:,}"
+        )
+        yield ok(f"function size: {name}", f"{int(stack.parameters[name]):,}; Lambda takes {takes} here")
+
+
+def _takes(stack: Stack, function: str, field: str, value: int) -> bool:
+    """Whether Lambda takes a value here: asked with the revision of no function, so that nothing is changed."""
+    try:
+        stack.client("lambda").update_function_configuration(
+            FunctionName=function, RevisionId=NO_REVISION, **{field: value}
+        )
+    except ClientError as error:
+        if code_of(error) in ("ValidationException", "InvalidParameterValueException"):
+            return False
+        if code_of(error) != "PreconditionFailedException":
+            raise
+    return True
 
 
 def concurrency(stack: Stack) -> Iterator[Finding]:

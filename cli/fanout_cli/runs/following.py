@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from fanout.facts import aws
 from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
 from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_quiet
@@ -76,7 +77,8 @@ def stop(stack: Stack, run_id: str, json_output: bool, console: Console) -> None
     stopped = stop_run(stack, run_id)
     if json_output:
         sys.stdout.write(dump({"run_id": run_id, "stopped": stopped}) + "\n")
-    what = "is stopped; functions at work end within 15 minutes" if stopped else "had ended already"
+    most = float(stack.parameters.get("FunctionSeconds", aws.FUNCTION_SECONDS))
+    what = f"is stopped; functions at work end within {most / 60:.0f} minutes" if stopped else "had ended already"
     say(console, f"{run_id} {what}")
     if stopped and (reached := _ended(stack, run_id).so_far):
         say(console, reached)

@@ -57,6 +57,9 @@ PACK_ENTRIES = 5_000
 # Such objects that a function sends at once, and that it holds to read from: 64 MiB and 96 MiB at most.
 PACKS_IN_FLIGHT = 4
 PACKS_HELD = 6
+# Memory of a function that lists, copies or verifies, unless the stack has another: a whole virtual processor
+# (lambda/latest/dg/gettingstarted-limits.html). More of it brings more processors, and costs as much more.
+FUNCTION_MEGABYTES = 1_769
 # Bytes of blocks that one function holds at once; bounds its memory.
 BUFFER_BYTES = 128 * MIB
 # Blocks up to this size are not counted in it; 64 threads hold 16 MiB of them.

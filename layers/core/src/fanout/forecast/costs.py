@@ -12,10 +12,9 @@ from fanout.efs.phase_cost import Beside
 from fanout.facts.units import GB
 from fanout.forecast.listing import ListingWalk
 from fanout.model.file_system import ThroughputMode
+from fanout.request.parts.function_size import FunctionSize
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
-# As template.yaml sets the functions that list, copy and verify.
-FUNCTION_GB = 1.769
 # Chosen: requests to the ledger, of a segment and of a shard: its rows, its record, its attempts and checkpoints.
 SEGMENT_PUTS, SEGMENT_GETS = 4, 3
 SHARD_PUTS, SHARD_GETS = 9, 6
@@ -57,6 +56,7 @@ def dollars_of(
     price: Mapping[str, float],
     beside: Beside = Beside(),  # noqa: B008
     services: Mapping[str, float] | None = None,
+    function: FunctionSize = FunctionSize(),  # noqa: B008
 ) -> Dollars:
     """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
     seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
@@ -70,7 +70,7 @@ def dollars_of(
         s3=request_dollars(requests, price),
         ledger=(gets + beside.gets) * price["s3_get"] + (puts + beside.puts) * price["s3_put"],
         efs=metering,
-        compute=(seconds * FUNCTION_GB + beside.gb_seconds) * price["lambda_gb_second"]
+        compute=(seconds * function.gigabytes + beside.gb_seconds) * price["lambda_gb_second"]
         + (invocations + beside.calls) * price["lambda_request"],
         states=(transitions + beside.transitions) * price["transition"],
         metrics=beside.metrics * price["metric"],

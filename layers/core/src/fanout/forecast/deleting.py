@@ -32,8 +32,6 @@ S3_LOOK_SECONDS = 0.02
 DELETE_OBJECTS_SECONDS = 0.5
 
 
-# As templates set it: memory of a function that deletes.
-DELETE_GB = 1.769
 # Requests of a shard of deletions: reads of its rows, writes of attempt, outcomes and checkpoint; states of its child.
 DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
 # The states around the deletions.
@@ -63,18 +61,18 @@ def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:
     return PhaseCost(
         loads=deletion_loads(request, extras if found.shards else 0),
         requests=S3Requests(gets=float(found.looks)),
-        beside=_beside(found),
+        beside=_beside(request, found),
     )
 
 
-def _beside(found: Deleting) -> Beside:
+def _beside(request: Request, found: Deleting) -> Beside:
     """The functions that delete, and their ledger."""
     if not found.shards:
         return Beside()
     return Beside(
         gets=float(DELETE_GETS * found.shards),
         puts=float(DELETE_PUTS * found.shards),
-        gb_seconds=found.function_seconds * DELETE_GB,
+        gb_seconds=found.function_seconds * request.function.gigabytes,
         calls=float(found.shards),
         transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
     )

@@ -142,7 +142,15 @@ def forecast(
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(
-            work, requests + added.requests, listing, busy, metering, price, aside + added.beside, added.services
+            work,
+            requests + added.requests,
+            listing,
+            busy,
+            metering,
+            price,
+            aside + added.beside,
+            added.services,
+            request.function,
         ),
         datasync=datasync_of(request, work, states, price),
         linked=work.linked,

@@ -16,7 +16,6 @@ from fanout.efs.load import S3Requests, Work, loads_of, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
 from fanout.efs.phase_cost import PhaseCost, together
-from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.deleting import deleting_of, deletion
@@ -79,7 +78,7 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
 
     The work of a task that has not ended is not known: its seconds count, at most those of a function.
     """
-    copied, compared = _Tasks(now), _Tasks(now)
+    copied, compared = (_Tasks(now, plan.request.function.seconds) for _ in range(2))
     copied.add(_attempts("copy", ledger))
     compared.add(_attempts("verify", ledger))
     compared.add(_attempts("verify", ledger.verification()))
@@ -121,21 +120,23 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
     aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held) + added.beside
-    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, added.services)
+    return dollars_of(
+        work, requests, listing, done.task_seconds, metering, price, aside, added.services, request.function
+    )
 
 
 class _Tasks:
-    """The sums over attempts, of which those without an end are at work until ``now`` or were lost."""
+    """The sums over attempts, of which those without an end are at work until ``now``, or were lost after ``most``."""
 
-    def __init__(self, now: float) -> None:
-        self._now = now
+    def __init__(self, now: float, most: float) -> None:
+        self._now, self._most = now, most
         self.number, self.seconds, self.worked = 0, 0.0, Count()
         self.began, self.ended = inf, -inf
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Take them all."""
         for attempt in attempts:
-            ended = min(self._now, attempt.began + aws.FUNCTION_SECONDS) if attempt.ended is None else attempt.ended
+            ended = min(self._now, attempt.began + self._most) if attempt.ended is None else attempt.ended
             self.number += 1
             self.seconds += max(0.0, ended - attempt.began)
             self.worked += Count(attempt.entries, attempt.bytes)

@@ -64,7 +64,7 @@ def plan_transfer(
     began = context.clock.now()
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
-    request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
+    request = with_prices_of(context, parse_request(document, mounts, max_concurrency, context.function))
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     refuse_work_bucket(request, bucket)
     check_signer(request, context)

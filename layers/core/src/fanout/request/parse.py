@@ -17,6 +17,7 @@ from fanout.request.mode_fields import check_mode_fields
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Options, Verify
 from fanout.request.parts.backup import parse_backup
+from fanout.request.parts.function_size import LARGEST, FunctionSize
 from fanout.request.parts.limits import Limits
 from fanout.request.parts.move_rules import check_move
 from fanout.request.parts.publish_rules import check_publish
@@ -124,7 +125,9 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) -> Request:
+def parse_request(
+    document: Any, mounts: tuple[str, ...], max_concurrency: int, function: FunctionSize = LARGEST
+) -> Request:
     """The request of a JSON document; its ages have no moment yet, see ``request_at``.
 
     Raises ``InvalidRequest`` for the first field that is wrong.
@@ -149,6 +152,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         filters=filters_of(fields),
         backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
+        function=function,
     )
     check_mode_fields(request)
     check_move(request)

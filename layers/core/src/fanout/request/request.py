@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import field
 from msgspec.structs import replace
 
-from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
 from fanout.request.course import Course
@@ -13,6 +12,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Symlinks, Verify
+from fanout.request.parts.function_size import FunctionSize
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
 
@@ -20,7 +20,7 @@ from fanout.request.parts.restore import Restore
 class Request(Options, frozen=True, kw_only=True):
     """A transfer: its options, its ends, and the fields that a document holds in another form.
 
-    ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's.
+    ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's. ``function`` is the stack's.
     """
 
     source: Location
@@ -29,6 +29,7 @@ class Request(Options, frozen=True, kw_only=True):
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
     backup_to: MountLocation | None = None
+    function: FunctionSize = FunctionSize()
 
     @property
     def course(self) -> Course:
@@ -137,8 +138,9 @@ def check_request(request: Request) -> None:
     if request.inside_s3 and request.limits.bytes_per_second is not None:
         problem = "S3 copies between two buckets by itself, as fast as it does"
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
-    if request.limits.shard_seconds > aws.FUNCTION_SECONDS / 2:
-        raise InvalidRequest("limits.shard_seconds", "is over half of a function's time", "at most 450")
+    most = request.function.shard_seconds
+    if request.limits.shard_seconds > most:
+        raise InvalidRequest("limits.shard_seconds", "is over half of a function's time", f"at most {most:g}")
 
 
 def _check_certificate(request: Request) -> None:

@@ -27,6 +27,7 @@ FIELDS = {
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,
+    "function": Decides.WORK,
     "allow_empty_source": Decides.WORK,
     "report_entries": Decides.WORK,
     "source_bucket": Decides.WORK,

@@ -182,9 +182,10 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         reserved_concurrency=settings().reserved_concurrency,
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
-        limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
+        limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
         mounts_s3_files=settings().mounts_s3_files,
+        function=settings().function,
     )
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of
+from fanout.request.parts.function_size import FunctionSize
 
 
 class DataEndpoint(Struct, frozen=True):
@@ -30,6 +31,7 @@ class Settings(Struct, frozen=True):
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``mounts_s3_files``: the function's mount is one of S3 Files.
+    ``function`` is the size of the stack's functions, told to PlanTransfer alone.
     """
 
     work_bucket: str
@@ -52,6 +54,7 @@ class Settings(Struct, frozen=True):
     account: str = ""
     allows: StackAllows = field(default_factory=StackAllows)
     mounts_s3_files: bool = False
+    function: FunctionSize = FunctionSize()
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -92,4 +95,8 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
             owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"
         ),
         mounts_s3_files=environment.get("FANOUT_FILE_SYSTEM_TYPE") == "s3files",
+        function=FunctionSize(
+            int(environment.get("FANOUT_FUNCTION_SECONDS", FunctionSize().seconds)),
+            int(environment.get("FANOUT_FUNCTION_MEGABYTES", FunctionSize().megabytes)),
+        ),
     )

@@ -19,6 +19,7 @@ from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Turns
+from fanout.request.parts.function_size import FunctionSize
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 
@@ -96,6 +97,7 @@ class Context(Struct, frozen=True):
     - ``prices`` are the stack's dollars for forecasts, unless a request names others.
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
+    - ``function`` is the size of the stack's functions.
     - ``mounts_s3_files``: whether the stack mounts S3 Files, by its parameters.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
@@ -125,6 +127,7 @@ class Context(Struct, frozen=True):
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
     cut_short: bool = False
+    function: FunctionSize = FunctionSize()
     mounts_s3_files: bool = False
 
     def deadline(self) -> Deadline:

@@ -56,7 +56,12 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=1, le=aws.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
     ] = 0
     shard_seconds: Annotated[
-        float, Meta(ge=0.1, le=aws.FUNCTION_SECONDS / 2, description="predicted seconds of a shard")
+        float,
+        Meta(
+            ge=0.1,
+            le=aws.FUNCTION_SECONDS_MOST / 2,
+            description="predicted seconds of a shard, at most half of the stack's FunctionSeconds",
+        ),
     ] = 60.0
     split_bytes: Annotated[
         int,

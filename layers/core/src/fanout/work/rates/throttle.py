@@ -42,12 +42,21 @@ LEAST_AMOUNT = 1e-3
 
 
 class Throttle(TaskLimiter):
-    """The limits of a run in one function. No lock is held while it asks the ledger.
+    """The limits of a run in one function, which may take ``seconds``. No lock is held while it asks the ledger.
 
     ``problem`` is why a look was not possible, empty while all were.
     """
 
-    def __init__(self, phase: str, ledger: Ledger, name: str, now: Callable[[], float], sleep: Callable[[float], None]):
+    def __init__(
+        self,
+        phase: str,
+        ledger: Ledger,
+        name: str,
+        now: Callable[[], float],
+        sleep: Callable[[float], None],
+        seconds: float = aws.FUNCTION_SECONDS,
+    ):
+        self._seconds = seconds
         self._phase, self._ledger, self._now, self._sleep = phase, ledger, now, sleep
         self._me = Presence(floor(now() * 1000) / 1000, name)
         self._lock = threading.Lock()
@@ -87,7 +96,7 @@ class Throttle(TaskLimiter):
 
     def cut_off(self, size: int) -> bool:
         """See ``TaskLimiter``. If the whole rate cannot move it in a function's time, no other task can either."""
-        seconds = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
+        seconds = self._seconds - tuning.DEADLINE_RESERVE_SECONDS
         with self._lock:
             costs = [(one.rate, amount(name, Cost(size, 1), self._rate)) for name, one in self._buckets.items()]
         return self._cut_off and all(cost <= rate * seconds for rate, cost in costs)
