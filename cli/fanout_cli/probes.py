@@ -18,8 +18,8 @@ from fanout.ledger.keys import run_prefix
 from fanout.model.errors import NotFound, cause_message
 from fanout_cli.command_error import EXIT_FAILED, CommandError
 from fanout_cli.documents import document_in
+from fanout_cli.runs.exit_status import EXIT_INVALID_REQUEST
 from fanout_cli.runs.progress import BucketStore, dump
-from fanout_cli.runs.results import EXIT_INVALID_REQUEST
 from fanout_cli.runs.runs import describe_run, start_run
 from fanout_cli.stacks import Stack
 

@@ -30,7 +30,7 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     dear["report_entries"] = "all"
     request.write_text(json.dumps({**dear, "limits": {"max_dollars": 20}}))
     refused = fanout("start", request, "--name", "dear", "--watch", "--json", *local)
-    assert refused.returncode == 1, refused.stdout + refused.stderr
+    assert refused.returncode == 5, refused.stdout + refused.stderr
     assert json.loads(refused.stdout)["status"] == "FAILED"
     assert "limits.max_dollars: the forecast is $" in refused.stdout + refused.stderr
     assert not (up["mount"] / "copy").exists() or not list((up["mount"] / "copy").rglob("f*"))
@@ -77,7 +77,7 @@ def test_a_run_stops_when_its_time_is_over_and_another_goes_on(state: Path, up: 
     limits = {"bytes_per_second": "1 MiB", "max_seconds": 15, "shard_seconds": 0.1, "max_concurrency": 1}
     request.write_text(json.dumps({"source": "s3://times/in/", "destination": "efs:///timed", "limits": limits}))
     stopped = fanout("start", request, "--name", "timed", "--watch", "--json", *local)
-    assert stopped.returncode == 1, stopped.stdout + stopped.stderr
+    assert stopped.returncode == 6, stopped.stdout + stopped.stderr
     ended = json.loads(stopped.stdout)
     assert ended["error"]["name"] == "OutOfTime", ended
     assert "limits.max_seconds" in ended["error"]["message"]

@@ -17,13 +17,10 @@ from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
 from fanout.report.verdict import differences
 from fanout.request.course import PHASES, Mode
-from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.documents import document_in
+from fanout_cli.runs.exit_status import exit_status_of
 from fanout_cli.runs.failed_paths import FailedPaths
 
-EXIT_SUCCEEDED = 0
-EXIT_INVALID_REQUEST = 2
-EXIT_SKIPPED = 3
 # How the state machine ends an execution that has closed its books.
 _WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 
@@ -64,12 +61,8 @@ class RunResult:
 
     @property
     def exit_status(self) -> int:
-        """0 for SUCCEEDED, 2 for an invalid request, 3 for SKIPPED, else 1."""
-        if self.status in (Status.SUCCEEDED, Status.SKIPPED):
-            return EXIT_SKIPPED if self.status == Status.SKIPPED else EXIT_SUCCEEDED
-        if self.error is not None and self.error["name"] == InvalidRequest.__name__:
-            return EXIT_INVALID_REQUEST
-        return EXIT_FAILED
+        """The exit status of a command that shows the run."""
+        return exit_status_of(self.status, self.error)
 
     def document(self) -> dict[str, Any]:
         """The one JSON document of ``--json``."""
