@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -58,3 +59,14 @@ def test_the_whole_help_explains_what_the_short_one_only_names() -> None:
     assert said("help", "copy", "--all") == whole
     assert said("help", "list", "--all") == said("list", "--help")
     assert said("help", "--all") == said("--help")
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_a_variable_stands_for_every_option(words: tuple[str, ...]) -> None:
+    command: Any = get_command(app)
+    for word in words:
+        command = command.commands[word]
+    options = [one for one in command.params if one.param_type_name == "option" and "--help" not in one.opts[0]]
+    variables = [one.envvar for one in options]
+    assert all(re.fullmatch("FANOUT(_[A-Z0-9]+)+", one) for one in variables)
+    assert len(set(variables)) == len(variables)

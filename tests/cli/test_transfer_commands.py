@@ -76,6 +76,16 @@ def test_a_variable_stands_for_a_common_option(aws: Aws, monkeypatch: pytest.Mon
     )
 
 
+def test_a_variable_stands_for_any_option_of_a_command(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FANOUT_SYNC_MAX_DELETE", "7")
+    monkeypatch.setenv("FANOUT_COPY_MAX_SECONDS", "60")
+    assert aws.fanout("sync", *ENDS, "--name", "run-1", *MINE).exit_code == 0
+    assert aws.fanout("copy", *ENDS, "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-1")["delete_guard"] == {"max_count": 7}
+    assert "limits" not in aws.request_of("run-1")
+    assert aws.request_of("run-2")["limits"] == {"max_seconds": 60}
+
+
 def test_a_place_has_a_name(aws: Aws) -> None:
     (aws.directory / "fanout.toml").write_text('[places]\nphotos = "s3://my-photos/originals/"\n')
     assert aws.fanout("copy", "photos:2026/", "efs:///out", "--name", "run-1", *MINE).exit_code == 0

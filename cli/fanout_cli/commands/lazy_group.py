@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping
+from copy import copy
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -223,12 +225,24 @@ def _made(name: str, known: Known) -> Any:
     command.short_help = known.help
     command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
     added: dict[str | None, Any] = {parameter.name: parameter for parameter in commands["account"].params}
-    for one in getattr(command, "commands", {"": command}).values():
+    for inner, one in getattr(command, "commands", {"": command}).items():
         if any(parameter.name == "stack" for parameter in one.params):
-            one.params += [parameter for name, parameter in added.items() if name not in ("help", "help_all")]
+            one.params += [copy(each) for key, each in added.items() if key not in ("help", "help_all")]
+        _give_variables(one, f"fanout {name} {inner}".rstrip())
         one.params.append(added["help_all"])
         added["help_all"].hidden = not one.is_short
     return command
+
+
+def _give_variables(command: Any, path: str) -> None:
+    """Let a variable of the environment stand for each option: FANOUT_LIST_LIMIT for ``fanout list --limit``.
+
+    Those in the first part of a help have a shorter one, which holds for all commands.
+    """
+    for one in command.params:
+        if one.param_type_name == "option" and one.envvar is None and one.name != "help":
+            words = f"{path} {max(one.opts, key=len).lstrip('-')}"
+            one.envvar, one.show_envvar = re.sub("[ -]", "_", words).upper(), False
 
 
 def _account(
