@@ -140,6 +140,12 @@ class QuickGroup(_QuickHelp, TyperGroup):
         known = super().no_such_option(name, like)
         return f"{known}; options follow the command, as in fanout list --stack prod" if known.endswith(name) else known
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the first clause of what each command does, whole."""
+        with formatter.section("Commands"):
+            commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+            formatter.write_dl([(name, _clause(one.help or "")) for name, one in commands.items() if one])
+
 
 class CommandApp(typer.Typer):
     """A ``Typer`` whose commands are ``QuickCommand``."""

@@ -6,9 +6,10 @@ import time
 
 from rich.console import Console
 
-from fanout.books.summary_document import Planned
+from fanout.books.summary_document import Planned, Status
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.outcome import Reason
 from fanout.report.text import size
 from fanout.request.course import Mode
 from fanout_cli.progress.ledger_looks import LedgerLooks
@@ -25,9 +26,14 @@ def say_result(result: RunResult, console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if result.error is not None and not result.differences:
+    if result.error is not None and not result.differences and not _says_the_same(result):
         message = f"{result.error['name']}: {result.error['message']}"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _says_the_same(result: RunResult) -> bool:
+    """Whether the error only counts the entries that stand below their classes."""
+    return result.status == Status.FAILED_WITH_ITEMS and bool(result.classes)
 
 
 def did(result: RunResult) -> str:
@@ -44,7 +50,16 @@ def did(result: RunResult) -> str:
         return f"trees differ: {result.differences}"
     if result.mode is Mode.ROLLBACK:
         return "the link was switched, nothing was copied" if result.published else "the link stayed as it was"
-    return describe_totals(result.totals) or "nothing listed"
+    return f"{describe_totals(result.totals) or 'nothing listed'}{_unlisted(result)}"
+
+
+def _unlisted(result: RunResult) -> str:
+    """That the listing is not complete, which no count of entries tells."""
+    closed = sum(one.entries for one in result.classes if one.reason == Reason.UNLISTABLE.value)
+    if not closed:
+        return ""
+    which, them = ("1 directory", "it") if closed == 1 else (f"{closed:,} directories", "them")
+    return f"; {which} could not be listed: what is in {them} is unknown"
 
 
 def _would_do(planned: Planned) -> str:

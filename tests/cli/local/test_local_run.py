@@ -14,6 +14,7 @@ from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.keys import PLAN
 from fanout.model.entry import Kind
 from fanout.model.errors import NotFound
+from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
 from fanout.publishing.kept_versions import PublishedTree
 from fanout.shards.partitioned import shards_of
@@ -76,6 +77,20 @@ def test_a_local_run_ends_with_the_figures_that_start_watch_prints() -> None:
         "3.0 s of loading, listing and copying; 17.0 s for all else, such as starting the local stack",
         "report: there/report.html",
     ]
+
+
+def test_a_listing_that_is_not_complete_is_said_in_the_verdict_and_nothing_twice() -> None:
+    one = {"phase": "list", "outcome": "failed", "entries": 1, "bytes": 0, "remedy": "open it"}
+    shown = said(
+        result(
+            "FAILED_WITH_ITEMS",
+            "FailedWithItems",
+            failures_by_class=[{**one, "reason": Reason.UNLISTABLE.value}],
+        )
+    )
+    assert shown[0].endswith("; 1 directory could not be listed: what is in it is unknown")
+    assert shown[2] == f"  1 failed, {Reason.UNLISTABLE.value}: open it"
+    assert not [line for line in shown if "FailedWithItems" in line]
 
 
 def test_what_a_local_run_advises_can_be_typed() -> None:

@@ -56,17 +56,23 @@ class Ending(Struct, frozen=True):
             return None
         failed = self.books.by_result[Result.FAILED].entries
         rejected = self.books.by_result[Result.REJECTED].entries
-        others = self.failures - failed - rejected
-        other = f", {others} could not be finished or deleted, or differ" if others > 0 else ""
-        counted = f"{failed} entries failed and {rejected} were rejected{other}{self._differences}"
-        return RunError("FailedWithItems", f"{counted}; failures.jsonl says which and why")
+        counts = {
+            "failed": failed,
+            "rejected": rejected,
+            "not finished, not deleted, or different": self.failures - failed - rejected,
+        }
+        counted = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number > 0)
+        found = "; ".join(part for part in (counted, self._differences) if part)
+        return RunError(
+            "FailedWithItems", f"{found or 'the listing is not complete'}; failures.jsonl says which and why"
+        )
 
     @property
     def _differences(self) -> str:
         """The results of a verification, by class."""
         by_class = self.verification.by_class if self.verification else []
         found = ", ".join(f"{one.reason} {one.entries:,}" for one in by_class)
-        return f"; the verification found: {found}" if found else ""
+        return f"the verification found: {found}" if found else ""
 
 
 def shards_done(count: int, predicted_seconds: float, seconds: Sequence[float]) -> ShardsDone:

@@ -35,10 +35,14 @@ class InvalidRequest(FanoutError):
 
 
 class AccessDenied(FanoutError):
-    """A permission is missing; never retried. The message ends with the remedy."""
+    """A permission is missing; never retried. The message ends with the remedy.
 
-    def __init__(self, operation: str, target: str, remedy: str) -> None:
-        super().__init__(f"{operation} on {target} is not permitted; {remedy}")
+    ``place`` is a directory of the target.
+    """
+
+    def __init__(self, operation: str, target: str, remedy: str, *, place: str = "") -> None:
+        where = f"in {place} at {target}" if place else f"on {target}"
+        super().__init__(f"{operation} {where} is not permitted; {remedy}")
 
 
 class Archived(AccessDenied):

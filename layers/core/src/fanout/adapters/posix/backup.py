@@ -60,13 +60,13 @@ class Backup:
             raise InvalidRequest(_FIELD, f"{where} is not a directory", "name one, or a path that is free") from error
         except OSError as error:
             remedy = "check the access point's identity and the directory's mode and owner"
-            raise AccessDenied("writing below", f"{_FIELD} {where}", f"{remedy} ({error.strerror})") from error
+            raise AccessDenied("writing", _FIELD, f"{remedy} ({error.strerror})", place=where) from error
         if not same:
             problem = f"{where} lies on another file system than /{self._root}, and a file there is kept by a hard link"
             raise InvalidRequest(_FIELD, problem, "name a directory of the destination's file system")
         if not writable:
             remedy = "give the function's user write and search permission on it"
-            raise AccessDenied("writing below", f"{_FIELD} {where}", remedy)
+            raise AccessDenied("writing", _FIELD, remedy, place=where)
 
     def enter(self) -> None:
         """Raise what the tree raises for a directory that is not to be entered, before anything is to be kept."""

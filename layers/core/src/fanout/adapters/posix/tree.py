@@ -330,9 +330,9 @@ class PosixTree:
         except ItemError as error:
             raise InvalidRequest(self._field, f"{where}: {error.message}", "name its real path") from error
         except OSError as error:
-            action = "writing below" if writing else "reading"
+            action = "writing" if writing else "reading"
             remedy = "check the access point's identity and the directory's mode and owner"
-            raise AccessDenied(action, f"{self._field} {where}", f"{remedy} ({error.strerror})") from error
+            raise AccessDenied(action, f"the {self._field}", f"{remedy} ({error.strerror})", place=where) from error
 
     def limitations(self) -> tuple[str, ...]:
         """See ``ports.tree.Tree``: whether owners can be kept."""

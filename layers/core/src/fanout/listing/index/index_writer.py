@@ -68,9 +68,9 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
     follows = (
         f"uses that of {earlier}, and copies again what changed after that run"
         if earlier
-        else f"looks at what seems unchanged, up to {entries:,} entries, with a request for each that is an object"
+        else f"checks what seems unchanged, up to {entries:,} entries, objects one by one"
     )
-    return [f"this run did not succeed, so it leaves no index: the next run {follows}"]
+    return [f"this run did not succeed and leaves no index: the next run {follows}"]
 
 
 def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:

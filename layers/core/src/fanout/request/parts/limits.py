@@ -37,8 +37,8 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=100,
-                description="most percent of the destination's entries, as filtered, that a sync deletes; default:"
-                f" {DEFAULT_PERCENT:g}; not for a move",
+                description="a sync that would delete more than this percent of the destination's entries, as"
+                f" filtered, is refused; default: {DEFAULT_PERCENT:g}; not for a move",
             ),
         ]
         | None
