@@ -12,15 +12,25 @@ import pytest
 from fanout.books.next_step import RULES, Ended, Verb
 from fanout.model.document import Json
 from fanout.model.errors import (
+    TASK_ERRORS,
     AccessDenied,
+    BudgetRefused,
+    DeleteRefused,
+    DestinationBusy,
     FanoutError,
+    InvalidRequest,
     LedgerBroken,
+    ListingIncomplete,
+    NotFound,
     OutOfBudget,
     OutOfTime,
+    PreconditionFailed,
     Superseded,
+    Throttled,
     Transient,
     Unreachable,
 )
+from fanout.request.course import Mode
 from tests.remedies.deleted import _before_deletion
 from tests.remedies.lab import Attempt, Lab
 from tests.remedies.next_steps import End, ended, failing, follow, rule_of
@@ -191,6 +201,31 @@ ELSEWHERE = {
 }
 
 
+# An instance of each error that can end a run by itself, once its listing is whole; the others have rows above.
+ERRORS: list[FanoutError] = [
+    AccessDenied("reading", "the source", "allow it"),
+    Unreachable("S3 does not answer; open the way"),
+    DestinationBusy("efs:///out", "run-0", "copy"),
+    Superseded("run-0"),
+    LedgerBroken("a row is not whole"),
+    ListingIncomplete("a page is missing"),
+    Throttled("SlowDown"),
+    Transient("the network"),
+    NotFound("an object"),
+    PreconditionFailed("If-Match"),
+    OutOfTime(1.0),
+    OutOfBudget(2.0, 1.0),
+]
+WITH_A_VALUE = {InvalidRequest, BudgetRefused, DeleteRefused}
+COMPLETE = {
+    Mode.COPY: {"a": "content", "b": "content"},
+    Mode.SYNC: {"a": "content", "b": "content"},
+    Mode.MOVE: {"a": "content", "b": "content"},
+    Mode.PLAN: {},
+    Mode.VERIFY: {"a": "content", "b": "content"},
+}
+
+
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.meet.__name__)
 def test_the_advised_line_does_what_its_sentence_says(end: End) -> None:
     with open_directory() as mount:
@@ -202,6 +237,29 @@ def test_the_advised_line_does_what_its_sentence_says(end: End) -> None:
         after = follow(lab, met, how, end.fill)
         assert after.summary["status"] == "SUCCEEDED", (after.summary["error"], after.troubles)
         assert end.claim(lab), (lab.held(), lab.held("source"))
+
+
+def test_every_error_is_among_these() -> None:
+    assert {type(error) for error in ERRORS} | WITH_A_VALUE == set(TASK_ERRORS)
+
+
+@pytest.mark.parametrize("mode", COMPLETE)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_the_line_after_each_error_in_each_mode_works_as_it_stands(error: FanoutError, mode: Mode) -> None:
+    with open_directory() as mount:
+        lab = Lab(mount)
+        two_files(lab)
+        if mode is Mode.VERIFY:
+            lab.run()
+        met = lab.run({"mode": mode.value}, during=failing({**lab.request, "mode": mode.value}, error))
+        how = ended(met)
+        assert met.summary["status"] == "FAILED"
+        assert how.error == type(error).__name__
+        after = follow(lab, met, how, ("", ""))
+        assert after.summary["status"] == "SUCCEEDED", (after.summary["error"], after.troubles)
+        assert after.summary["mode"] == mode
+        assert lab.held() == COMPLETE[mode]
+        assert lab.held("source") == ({} if mode is Mode.MOVE else {"a": "content", "b": "content"})
 
 
 def test_every_row_is_followed_or_says_where() -> None:
