@@ -61,8 +61,7 @@ FOOT = """
 | CloudWatch | the metrics that PlanTransfer and PaceCopy ask for |
 | KMS | two requests for a certificate; its key costs a dollar a month, which no forecast holds |
 
-- EFS is most of it, as for `cp` and DataSync. A run starts no more functions than reach the limit of a measured file
-  system.
+- EFS is most of it, as for `cp` and DataSync.
 - `verify` costs a HEAD for each object, and every byte of a mount read, and metered, once more. Figures leave out
   reading objects without a CRC64NVME. With `certificate: true` every object is read again, and the figures hold it.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
