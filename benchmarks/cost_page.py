@@ -62,8 +62,8 @@ FOOT = """
 | KMS | two requests for a certificate; its key costs a dollar a month, which no forecast holds |
 
 - EFS is most of it, as for `cp` and DataSync.
-- `verify` costs a HEAD for each object, and every byte of a mount read, and metered, once more. Figures leave out
-  reading objects without a CRC64NVME. With `certificate: true` every object is read again, and the figures hold it.
+- `verify` costs a HEAD for each object, and every byte of a mount read once more. Figures leave out reading objects
+  without a CRC64NVME, but for `certificate: true`.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
   once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it unchanged; only the
   forecast made after the listing holds these.
