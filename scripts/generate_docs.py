@@ -38,11 +38,22 @@ def cell(text: str) -> str:
 
 def request_rows(fields: type[Struct] = Fields) -> list[str]:
     """A row for each field of a request, those of inner objects with their path."""
-    rows = []
-    for field in fields_of(fields):
-        default = field.default and (field.default if field.default == "required" else f"`{field.default}`")
-        rows.append((f"`{field.path}`", f"{cell(field.allowed)} | {default} | {cell(field.meaning)}"))
-    return joined(rows, ", ")
+    return joined(
+        (
+            (f"`{field.path}`", f"{values(cell(field.allowed), field.default)} | {cell(field.meaning)}")
+            for field in fields_of(fields)
+        ),
+        ", ",
+    )
+
+
+def values(allowed: str, default: str) -> str:
+    """What a field or parameter takes, with its default in bold: among the values, or behind them."""
+    if default == "required":
+        return f"{allowed}, required"
+    if not default or f"`{default}`" in allowed:
+        return allowed.replace(f"`{default}`", f"**`{default}`**")
+    return f"{allowed}, **`{default}`**" if allowed else f"**`{default}`**"
 
 
 def joined(rows: Iterable[tuple[str, str]], between: str) -> list[str]:
@@ -58,12 +69,11 @@ def stack_rows() -> Iterator[str]:
     template = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))
     for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]:
         yield from (f"## {group['Label']['default']}", "")
-        yield from ("| parameter | allowed | default | meaning |", "|---|---|---|---|")
+        yield from ("| parameter | values | meaning |", "|---|---|---|")
         for name in group["Parameters"]:
             parameter = template["Parameters"][name]
-            default = parameter.get("Default")
-            shown = "required" if default is None else f"`{default}`" if default != "" else ""
-            yield f"| `{name}` | {_limits(parameter)} | {shown} | {cell(parameter.get('Description', ''))} |"
+            taken = values(_limits(parameter), str(parameter.get("Default", "required")))
+            yield f"| `{name}` | {taken} | {cell(parameter.get('Description', ''))} |"
         yield ""
 
 
@@ -81,7 +91,7 @@ def parameters() -> str:
             "# Parameters of the stack",
             "",
             "For `sam deploy --parameter-overrides NAME=VALUE`; `make docs` writes them from the template. The console",
-            "and `sam deploy --guided` ask in this order; one of the first two parameters is needed.",
+            "and `sam deploy --guided` ask in this order; one of the first two is needed. Defaults are bold.",
             "",
             *stack_rows(),
         ]
@@ -124,7 +134,7 @@ def fields() -> str:
     """docs/reference/request.md with both its tables written anew."""
     text = REQUEST.read_text(encoding="utf-8")
     for name, kind in (("request", Fields), ("probe", ProbeFields)):
-        table = ["", "| field | allowed | default | meaning |", "|---|---|---|---|", *request_rows(kind), "", ""]
+        table = ["", "| field | values, the default bold | meaning |", "|---|---|---|", *request_rows(kind), "", ""]
         text = _replaced(text, REQUEST.name, name, "\n".join(table))
     return text
 
