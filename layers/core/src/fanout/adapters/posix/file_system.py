@@ -1,0 +1,285 @@
+"""What a directory of a mount does beside holding a tree: staging, links, versions, fencing, what it cannot keep."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Self, TypeVar
+
+from fanout.adapters.posix.attributes import apply_attributes, has_hard_links, owner_limitation, time_of_new_file
+from fanout.adapters.posix.backup import Backup
+from fanout.adapters.posix.deleting.deletion import OwnUnlinks, remove_empty
+from fanout.adapters.posix.deleting.room import Room
+from fanout.adapters.posix.errors import no_room_for_name, source_error
+from fanout.adapters.posix.fencing.fences import fence_others
+from fanout.adapters.posix.fencing.place_mark import find_mark, find_staged, leave_mark
+from fanout.adapters.posix.listing.stats import is_same_file, require_copy
+from fanout.adapters.posix.paths.beneath import open_beneath
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.placing import Placing
+from fanout.adapters.posix.publishing.kept import published_above
+from fanout.adapters.posix.publishing.linking import VersionNames, link_from
+from fanout.adapters.posix.publishing.made import MadeFiles
+from fanout.adapters.posix.publishing.versions import PosixVersions
+from fanout.adapters.posix.staging import Staging
+from fanout.model.directories import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told
+from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.errors import ItemError, Transient
+from fanout.model.path_rules import STAGING_PREFIX
+from fanout.ports.file_system import fence_any
+from fanout.ports.turns import Fence
+from fanout.request.options import Overwrite
+from fanout.request.parts.allowed_attributes import Allowed
+
+_ALL = Allowed()
+T = TypeVar("T")
+
+
+class PosixFileSystem:
+    """The ``FileSystem`` below ``path`` (relative, empty for the whole mount) of the mount at ``mount``.
+
+    Every name is opened relative to the descriptor of its directory, and no symlink is followed, so nothing outside
+    the root is read or written.
+    """
+
+    def __init__(
+        self,
+        mount: Path,
+        path: str,
+        run_id: str,
+        nonce: str,
+        field: str = "destination",
+        *,
+        follow: bool = False,
+        overwrite: Overwrite = Overwrite.ALWAYS,
+        backup_to: str = "",
+        stages_at: str | None = None,
+        spares: str = "",
+        allowed: Allowed = _ALL,
+    ) -> None:
+        """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
+        ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself;
+        ``spares`` one in which a source deletes nothing. ``allowed`` is what copies may have here, whatever a row of
+        the ledger or a pack says.
+        """
+        self._root = f"{path}/" if path else ""
+        self._stages = self._root if stages_at is None else stages_at
+        self._kept_out = ""
+        self._directories = Directories(
+            str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
+        )
+        self._follow = follow
+        self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
+        placing = Placing(overwrite, self._backup)
+        self._copies = None if stages_at is None else MadeFiles(self._root)
+        self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
+        self._token = self._staging.token
+        self._room = Room(self._directories, self._root, self._token, backup_to or spares)
+        self._version_names = VersionNames()
+        self._field = field
+        self._allowed = allowed
+        self._made = field == "destination"
+        self._own_unlinks = None if self._made else OwnUnlinks()
+
+    def _mode_of(self, path: str) -> int:
+        """The mode to make a directory with; nothing is set later on the root and those above it."""
+        if self._root.startswith(path):
+            return DEFAULT_DIRECTORY_MODE
+        if self._backup is not None and self._backup.lies_below(path):
+            return stat.S_IRWXU
+        return stat.S_IRWXU if path.startswith(self._stages + STAGING_PREFIX) else UNFINISHED_MODE
+
+    def _is_way(self, path: str) -> bool:
+        """Whether a directory lies in the run's staging directory."""
+        return path.startswith(self._token.path) and path != self._token.path
+
+    def _open_followed(self, path: str) -> int:
+        """A directory that a symlink at ``path`` leads to; those of the root's own path are not followed."""
+        below = path.removeprefix(self._root)
+        if not path.startswith(self._root) or not below:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        with self._directories.hold(self._root) as root:
+            return open_beneath(root, below, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+
+    def link(self, entry: Entry, first: str) -> None:
+        """See ``ports.tree.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
+        first_parent, first_slash, first_name = (self._root + first).rpartition("/")
+        parent, slash, name = (self._root + entry.path).rpartition("/")
+        staged_directory, staged_name = self._staging.place()
+        try:
+            with (
+                self._directories.hold(first_parent + first_slash) as origin,
+                self._directories.hold(parent + slash, create=True) as directory,
+            ):
+                if is_same_file(origin, first_name, directory, name):
+                    require_copy(os.stat(name, dir_fd=directory, follow_symlinks=False), entry)
+                    return
+                with self._directories.hold(staged_directory, create=True) as staged:
+                    os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
+                    require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
+                    self._staging.rename(staged, staged_name, directory, self._root + entry.path)
+        except OSError as error:
+            raise no_room_for_name(error) or self._token.error("link", error) from error
+
+    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
+        """See ``ports.tree.Tree``; looks at the run's right to write before. What is not allowed now is not linked."""
+        try:
+            self._token.look()
+            if not self._allowed.are_all:
+                made = [one for one in made if self._allowed.keeps(one, self._own_user)]
+            linked = link_from(self._directories, self._version_names, self._root, entry, place, made)
+        except OSError as error:
+            raise self._token.error("link", error) from error
+        if linked is not None and self._copies is not None:
+            self._copies.add(linked)
+        return linked is not None
+
+    @cached_property
+    def _own_user(self) -> int:
+        """The user of what is made here: the run's staging directory keeps the one that it was made with."""
+        with self._directories.hold(self._token.path) as staging:
+            return os.fstat(staging).st_uid
+
+    def take_made(self) -> Sequence[Made]:
+        return () if self._copies is None else self._copies.take()
+
+    def versions(self, link: str) -> PosixVersions:
+        return PosixVersions(self._directories, self._staging, self._root, link)
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
+        attributes = self._allowed.of(attributes, is_directory=True)
+        try:
+            with self._directories.hold(self._root + entry.path) as descriptor:
+                self._token.look()
+                found = os.fstat(descriptor)
+                apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
+        except OSError as error:
+            raise self._token.error("attributes", error) from error
+
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """See ``ports.tree.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
+        try:
+            with self._directories.hold(self._root + entry.path) as descriptor:
+                self._token.look()
+                found = os.fstat(descriptor).st_mode
+                if found & 0o777 == stat.S_IRWXU:
+                    os.fchmod(descriptor, mode | found & stat.S_ISGID)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise self._token.error("attributes", error) from error
+
+    def remove_directory(self, entry: Entry) -> None:
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
+        remove_empty(self._room, entry, self._backup, at_source=not self._made)
+
+    @property
+    def file_system(self) -> Self:
+        return self
+
+    def limitations(self) -> tuple[str, ...]:
+        """See ``ports.tree.Tree``: whether owners can be kept."""
+        found = self._try_staged("trying the owner of a file", owner_limitation)
+        return (found,) if found else ()
+
+    def has_hard_links(self) -> bool:
+        return self._try_staged("trying a hard link", has_hard_links)
+
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``ports.tree.Tree``: the ctime of a file that is made in the staging directory."""
+        now_ns = self._try_staged("making a file", time_of_new_file)
+        return now_ns, now_ns
+
+    def _try_staged(self, action: str, attempt: Callable[[int, str], T]) -> T:
+        """Tries something with a new file in the staging directory, and clears it. Raises ``Transient``."""
+        directory, name = self._staging.place()
+        try:
+            with self._directories.hold(directory, create=True) as staged:
+                found = attempt(staged, name)
+            self._staging.clear()
+        except (OSError, ItemError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error.message
+            raise Transient(f"{action} below /{self._root}: {problem}") from error
+        return found
+
+    def identity(self) -> str:
+        """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""
+        try:
+            with self._directories.hold(self._root) as descriptor:
+                return str(os.fstat(descriptor).st_ino)
+        except OSError as error:
+            raise source_error("stat", error) from error
+
+    def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
+        if identity == self._kept_out:
+            return
+        self._kept_out, root = identity, self._root
+
+        def look(path: str, descriptor: int) -> None:  # which holds no tree, so that one that is left is closed at once
+            if not root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
+                raise refusal(path)
+
+        self._directories.on_entering = look
+        self._directories.forget("")  # what is open already was not looked at
+        if self._backup is not None:
+            self._backup.enter()
+
+    def close(self) -> None:
+        """See ``ports.tree.Tree``; without it a warm function would run out of descriptors."""
+        self._directories.close()
+
+    def published_above(self) -> str | None:
+        try:
+            return published_above(self._directories, self._root)
+        except OSError as error:
+            raise Transient(f"looking for a published tree above /{self._root}: {error.strerror}") from error
+
+    def mark(self) -> None:
+        try:
+            leave_mark(self._directories, self._staging.path)
+        except (OSError, ItemError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error.message
+            raise Transient(f"marking /{self._stages}: {problem}") from error
+
+    def marked(self) -> str | None:
+        return find_mark(self._directories, self._root, self._staging.name_of_run)
+
+    def staged_above(self, run_ids: Collection[str]) -> str | None:
+        return find_staged(self._directories, self._root, run_ids)
+
+    def fence(
+        self,
+        known: Sequence[Fence],
+        beside: Callable[[], Collection[str]],
+        may_fence: Callable[[str], None] = fence_any,
+    ) -> bool:
+        """See ``ports.file_system.FileSystem``: removes the staging directories of the other runs."""
+        return fence_others(self._staging, self._stages, known, beside, may_fence)
+
+    def clear(self) -> None:
+        try:
+            self._staging.clear()
+        except NotADirectoryError:
+            return  # another client put something else in its place: what is written next ends as superseded
+        except OSError as error:
+            raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
+
+    def finish(self) -> tuple[str, ...]:
+        """See ``ports.tree.Tree``; with its staging directory goes the run's right to write.
+
+        Raises ``Transient`` for what could not be removed.
+        """
+        try:
+            problem = self._staging.remove()
+        except FileNotFoundError:  # the root is not there
+            return ()
+        except ItemError as error:
+            problem = f"what was staged could not be removed: {error.message}"
+        except OSError as error:
+            raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
+        return (problem,) if problem else ()
