@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
-from fanout.ledger.ledger import START_AGAIN
+from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.books import Count
 from fanout.model.errors import InvalidRequest, ItemError

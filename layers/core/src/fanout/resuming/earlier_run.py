@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked
-from fanout.ledger.ledger import START_AGAIN, Ledger
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.objects import START_AGAIN
 from fanout.listing.segment_writer import OUTCOMES_PER_FILE
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.errors import InvalidRequest

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fanout.books.summary_document import EarlierRun, SummaryDocument, figures_of
 from fanout.ledger import keys
-from fanout.ledger.ledger import START_AGAIN, Ledger
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.objects import START_AGAIN
 from fanout.model.errors import LedgerBroken
 from fanout.request.plan import Plan
 

@@ -1,0 +1,168 @@
+"""Objects of the work bucket below one prefix: bytes, JSON documents and JSON lines.
+
+Every file is written whole. Its name is the attempt's own, or every attempt writes the same content. So a task may
+run twice, also at the same time.
+
+Objects expire in no order, and an object may be truncated, changed or another's. Every reader here raises
+``LedgerBroken``, which names the object and the remedy, and no other error of decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from msgspec import MsgspecError, Struct, convert, to_builtins
+
+from fanout.ledger import keys
+from fanout.ledger.documents import D, document_of, document_row
+from fanout.ledger.json_lines import lines_of, rows_of
+from fanout.ledger.run_seal import Seal
+from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
+from fanout.model.errors import LedgerBroken, NotFound
+from fanout.ports.store import WorkStore
+
+T = TypeVar("T")
+# Errors of a decoded value that is not what its reader expects.
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MsgspecError)
+START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
+
+
+class LedgerObjects:
+    """The objects below a prefix, sealed where a seal says so."""
+
+    def __init__(self, store: WorkStore, prefix: str, seal: Seal | None = None) -> None:
+        self._store = store
+        self.prefix = prefix
+        self._seal = seal
+
+    def write_bytes(self, key: str, data: bytes) -> None:
+        """Write bytes as they are."""
+        self._store.put(self.prefix + key, data)
+
+    def read_bytes(self, key: str) -> bytes:
+        """Read bytes as they are. Raises ``NotFound``."""
+        return self._store.get(self.prefix + key)
+
+    def write_json(self, key: str, value: Any) -> None:
+        """Write one JSON document."""
+        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value, self._secret(key)))
+
+    def read_json(self, key: str) -> Any:
+        """Read one JSON document. Raises ``LedgerBroken`` if it is not there or not whole."""
+        data = self._get(key)
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
+
+    def find_json(self, key: str) -> Any | None:
+        """Read one JSON document; ``None`` if it is not there. Raises ``LedgerBroken`` if it is not whole."""
+        try:
+            data = self._store.get(self.prefix + key)
+        except NotFound:
+            return None
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
+
+    def write(self, key: str, document: Struct) -> None:
+        """Write a document, with the version of its schema."""
+        self.write_json(key, document_row(document))
+
+    def write_new(self, key: str, document: Struct) -> bool:
+        """The same, if nothing is there; whether this call wrote it."""
+        return self.write_new_bytes(key, sealed_json(self.prefix + key, document_row(document), self._secret(key)))
+
+    def write_new_bytes(self, key: str, data: bytes) -> bool:
+        """Write bytes as they are, if nothing is there; whether this call wrote them."""
+        return self._store.put_new(self.prefix + key, data)
+
+    def read(self, key: str, kind: type[D]) -> D:
+        """Read a document. Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version."""
+        row = self.read_json(key)
+        with self.decoding(key):
+            return document_of(row, kind)
+
+    def find(self, key: str, kind: type[D]) -> D | None:
+        """The same; ``None`` if it is not there."""
+        row = self.find_json(key)
+        with self.decoding(key):
+            return None if row is None else document_of(row, kind)
+
+    def write_documents(self, key: str, documents: Iterable[Struct]) -> None:
+        """Write a list that a Map reads: an array of documents without versions, since a Map's item is one of them."""
+        self.write_json(key, [to_builtins(document) for document in documents])
+
+    def read_documents(self, key: str, kind: type[D]) -> list[D]:
+        """Read a list that a Map reads. Raises ``LedgerBroken``."""
+        rows = self.read_json(key)
+        with self.decoding(key):
+            return convert(rows, list[kind])  # type: ignore[valid-type]
+
+    def _secret(self, key: str, *, reads: bool = False) -> bytes:
+        """The secret that seals an object of this ledger; empty for none."""
+        seal = self._seal
+        if seal is None or (reads and not seal.is_demanded) or not self.prefix.startswith(seal.prefix):
+            return b""
+        return b"" if key.startswith(keys.UNSEALED) else seal.secret()
+
+    def _get(self, key: str) -> bytes:
+        try:
+            return self._store.get(self.prefix + key)
+        except NotFound as error:
+            raise self.broken(key, "is missing") from error
+
+    def broken(self, key: str, problem: str) -> LedgerBroken:
+        """The error for an object of this ledger."""
+        return LedgerBroken(f"{self.prefix}{key} {problem}; {START_AGAIN}")
+
+    @contextmanager
+    def decoding(self, key: str) -> Iterator[None]:
+        """Raise ``LedgerBroken`` for any error of an object's value."""
+        try:
+            yield
+        except _UNFIT as error:
+            raise self.broken(key, f"is not whole ({type(error).__name__}: {str(error)[:200]})") from error
+
+    def write_rows(self, key: str, rows: Iterable[Any]) -> None:
+        """Write JSON lines; compressed where the key says so."""
+        data = b"".join(lines_of(rows))
+        if key.endswith(".gz"):
+            data = sealed_gzip(self.prefix + key, data, self._secret(key))
+        self._store.put(self.prefix + key, data)
+
+    def read_rows(self, key: str) -> Iterator[Any]:
+        """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
+        return self.read_rows_as(key, _as_it_is)
+
+    def read_rows_as(self, key: str, make: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
+        """Read JSON lines, converted. Raises ``LedgerBroken``, also unless ``count`` rows are there."""
+        data = self._get(key)
+        if key.endswith(".gz"):
+            with self.decoding(key):
+                data = unsealed_gzip(self.prefix + key, data, self._secret(key, reads=True))
+        return self._converted(key, data, make, count)
+
+    def _converted(self, key: str, data: bytes, make: Callable[[Any], T], count: int | None) -> Iterator[T]:
+        found = 0
+        with self.decoding(key):
+            for row in map(make, rows_of(data)):
+                found += 1
+                yield row
+        if count is not None and found != count:
+            raise self.broken(key, f"holds {found} rows, not {count}")
+
+    def write_text(self, key: str, text: str) -> None:
+        """Write a text as it is."""
+        self._store.put(self.prefix + key, text.encode())
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """The keys below a prefix, relative to the run's."""
+        return (key.removeprefix(self.prefix) for key in self._store.list(self.prefix + prefix))
+
+    def has(self, key: str) -> bool:
+        """Whether a file is there."""
+        return key in set(self.keys(key))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
