@@ -33,8 +33,9 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_row
 from fanout.model.books import Count, tally
+from fanout.model.entry_outcome import Outcome
 from fanout.model.location import MountLocation
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.request.parts.limits import Limits

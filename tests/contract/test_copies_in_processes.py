@@ -17,8 +17,9 @@ from fanout.copying.forked_copier import ForkedCopier
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import Transient
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from tests.support.mounts import writable

@@ -15,8 +15,9 @@ from fanout.deleting.not_copied import NotCopied
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Reason
 from tests.support.flow import World
 from tests.support.memory_store import MemoryStore
 from tests.support.mounts import world_of

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fanout.ledger.rows import listed_outcomes, outcome_row
 from fanout.listing.same_entries import SameEntries
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason
 
 ENTRIES = st.builds(Entry, st.text(min_size=1), st.sampled_from(Kind), st.integers(0, 2**50))
 

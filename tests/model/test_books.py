@@ -13,7 +13,8 @@ from fanout.ledger.json_lines import lines_of, rows_of
 from fanout.ledger.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
 from fanout.model.books import Books, Count, tally
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason, Result
 
 TEXT = st.text(alphabet=st.characters(codec=None), max_size=10)
 OUTCOMES = st.builds(

@@ -10,7 +10,8 @@ import pytest
 from fanout.books.failures import failure_of
 from fanout.ledger.rows import outcome_from_row, outcome_row
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Reason, Result
 from tests.adversary.scope import OF_ITS_OWN
 
 PACKAGE = Path(__file__).parents[2] / "layers/core/src/fanout"

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
 from fanout.model.entry import Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.resuming.rules import (
     CARRIED_ENTRIES,

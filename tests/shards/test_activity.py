@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fanout.books.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses, failure_of
 from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason, Result
 from fanout.shards.sizes import Sizes, bucket_bounds
 from fanout.shards.tasks.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
 from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, attempt_key

@@ -10,12 +10,12 @@ from msgspec import convert, to_builtins
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import count_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import OutOfTime
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import Links, ListedBigFiles
@@ -207,7 +207,7 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
         listed += Count(len(files), total)
         rows.append(to_builtins(shard))
     done: Json = ledger.read_json("segments/round-0001-done.json")
-    done |= {"listed": count_row(listed), "sizes": sizes.row(), "shards": rows, "outcomes": to_builtins(no_counts())}
+    done |= {"listed": to_builtins(listed), "sizes": sizes.row(), "shards": rows, "outcomes": to_builtins(no_counts())}
     ledger.write_json("segments/round-0001-done.json", done)
     ledger.write_json("shards.json", [{"shard": row} for row in rows])
     ledger.write("links.json", Links([]))

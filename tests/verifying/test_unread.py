@@ -10,7 +10,8 @@ from fanout.adapters.s3.metadata import from_headers
 from fanout.listing.deciding.unread import unread
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
-from fanout.model.outcome import Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 from fanout.shards.tasks.unread_entries import EXAMPLES, unread_notes, write_unread
 from tests.support.flow import World
 from tests.support.memory import MemoryTree

@@ -8,8 +8,9 @@ from typing import Any
 
 from fanout.ledger.keys import PLAN
 from fanout.ledger.ledger import Ledger
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.report.text import visible
 from fanout.request.filtering.globs import compile_globs
 from fanout.summary.entries import EVERY, EntryOutcome, entry_outcomes

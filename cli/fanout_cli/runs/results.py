@@ -11,7 +11,6 @@ from msgspec import convert, to_builtins
 
 from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Planned, Published, Status, Verified
-from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
@@ -84,7 +83,8 @@ class RunResult:
 def no_totals() -> dict[str, dict[str, int]]:
     """The books of a run that did nothing."""
     books = Books()
-    return {"listed": count_row(books.listed)} | {result.value: count_row(books.by_result[result]) for result in Result}
+    counts = {"listed": books.listed, **{result.value: books.by_result[result] for result in Result}}
+    return {name: to_builtins(count) for name, count in counts.items()}
 
 
 def refused(error: InvalidRequest) -> RunResult:

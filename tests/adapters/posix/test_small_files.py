@@ -20,8 +20,9 @@ from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import NEVER
 from fanout.model.entry import Attributes, Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.ports.copying import SmallFiles
 from fanout.ports.tree import Source
 from tests.support.memory import MemoryTree

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from fanout.books.failures import Failure, FailureClasses, failure_of
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.outcome import Outcome
+from fanout.model.entry_outcome import Outcome
 from fanout.shards.entry_report import write_entries
 
 # Rows of one file of failures: bounds the memory that writing it takes.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from fanout.model.outcome import Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 
 # Rows that a class shows, and all classes together; failures.jsonl holds every one.
 SHOWN_OF_A_CLASS = 25

@@ -11,8 +11,9 @@ from msgspec import Struct, field
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import trouble_from_row
 from fanout.model.books import Books, Count
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import RunError
-from fanout.model.outcome import TROUBLE, Outcome, Reason
+from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.shard import Shard
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.rounds import rounds_done, whole_listing

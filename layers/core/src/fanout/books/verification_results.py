@@ -15,8 +15,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import RunError
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan

@@ -13,8 +13,9 @@ from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
 from fanout.model.entry import Attributes, Entry, Kind, Made
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Source, Target, Tree

@@ -17,8 +17,9 @@ from fanout.forecast.of_run import threads_of
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import Throttled
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.request.options import Compare

@@ -9,7 +9,8 @@ from typing import Protocol
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
 from fanout.model.entry import Attributes, Entry, Made
-from fanout.model.outcome import Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 from fanout.work.processes import in_processes
 
 Work = tuple[int, Entry]

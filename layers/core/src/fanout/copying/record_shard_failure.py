@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fanout.model.books import tally
 from fanout.model.document import Json
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import OutOfBudget, OutOfTime, run_error
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Reason
 from fanout.model.shard import Receipt, Shard
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.work.context import Context

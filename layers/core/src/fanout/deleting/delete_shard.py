@@ -14,8 +14,9 @@ from fanout.facts import tuning
 from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree

@@ -8,8 +8,9 @@ from fanout.deleting.deletions import deleted_directories, deleted_files, listed
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, no_counts
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import INFRASTRUCTURE, RunError
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.shard_results import ShardResult, shard_result

@@ -26,8 +26,9 @@ from fanout.ledger.coverage import disjoint
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_from_row, entry_row
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import DeleteRefused
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import shards_of

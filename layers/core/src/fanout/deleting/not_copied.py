@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry
-from fanout.model.outcome import Outcome
+from fanout.model.entry_outcome import Outcome
 from fanout.model.shard import Deletion
 from fanout.shards.partitioned import links_of, shards_of
 from fanout.verifying.links.link_differences import NAME_SHARDS

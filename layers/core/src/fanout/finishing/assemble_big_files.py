@@ -11,8 +11,9 @@ from fanout.ledger.rows import outcome_from_row, outcome_row
 from fanout.model.checksum import to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, Superseded, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan

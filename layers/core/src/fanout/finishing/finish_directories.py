@@ -16,8 +16,9 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, ItemError, problem_of
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.work.context import Context

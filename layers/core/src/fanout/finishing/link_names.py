@@ -17,8 +17,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, TimeUp, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan

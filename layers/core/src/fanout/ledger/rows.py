@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind, Made
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Name, Receipt
 
 
@@ -149,21 +149,6 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
     result, reason = Result(row["outcome"]), Reason(row["reason"])
     for path, kind, size in zip(row["paths"], row["kinds"], row["sizes"], strict=True):
         yield Outcome(path, kind, size, result, reason)
-
-
-def count_row(count: Count) -> Json:
-    """Entries and bytes."""
-    return {"entries": count.entries, "bytes": count.bytes}
-
-
-def count_from_row(row: Json) -> Count:
-    """The count of a row."""
-    return Count(row["entries"], row["bytes"])
-
-
-def counts_from_row(row: Json) -> dict[Result, Count]:
-    """The counts of a row."""
-    return no_counts() | {Result(name): count_from_row(count) for name, count in row.items()}
 
 
 def attributes_row(attributes: Attributes) -> list[int | None]:

@@ -19,8 +19,9 @@ from fanout.listing.same_entries import SameEntries
 from fanout.model.books import Tally
 from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree

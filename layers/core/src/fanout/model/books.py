@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from fanout.model.outcome import TROUBLE, Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Result
 
 
 class Count(Struct, frozen=True):

@@ -17,8 +17,9 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, Superseded, Transient
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import notes_of, version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go

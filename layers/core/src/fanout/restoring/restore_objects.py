@@ -26,8 +26,9 @@ from fanout.model.books import Count
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Throttled, Transient
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Reason
 from fanout.model.shard import Shard, failed_block
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan

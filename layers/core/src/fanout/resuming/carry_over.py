@@ -24,8 +24,9 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree

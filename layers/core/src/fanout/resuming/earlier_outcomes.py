@@ -6,7 +6,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome
+from fanout.model.entry_outcome import Outcome
 from fanout.request.units import parse_time
 from fanout.resuming.rules import better
 

@@ -30,8 +30,9 @@ from msgspec.structs import fields, replace
 
 from fanout.listing.deciding.decisions import may_be_same_kind, times_agree
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
 from fanout.request.request import Request

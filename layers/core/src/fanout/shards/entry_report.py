@@ -17,7 +17,8 @@ from itertools import islice
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
-from fanout.model.outcome import TROUBLE, Outcome
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE
 from fanout.request.options import ReportEntries
 from fanout.request.plan import Plan
 

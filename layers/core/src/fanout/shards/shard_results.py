@@ -12,7 +12,8 @@ from fanout.ledger.ledger import Ledger, OutcomeFile
 from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.shards.rounds import rounds_done
 

@@ -12,7 +12,8 @@ from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import Progress

@@ -12,7 +12,8 @@ from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.outcome_writer import settled_indexes

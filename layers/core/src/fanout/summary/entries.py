@@ -12,7 +12,8 @@ from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, outcome_from_row
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.shards.partitioned import is_partitioned, links_of, shards_of

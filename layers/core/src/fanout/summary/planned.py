@@ -14,7 +14,8 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.entry import Kind
-from fanout.model.outcome import Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras

@@ -10,7 +10,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.rounds import rounds_done

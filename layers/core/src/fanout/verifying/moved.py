@@ -17,7 +17,8 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row
 from fanout.model.entry import Attributes, Entry, Found, Kind, permissions_of, whole_seconds
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason
 from fanout.model.shard import Deletion, Shard
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.plan import Plan

@@ -14,8 +14,9 @@ from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, crc64nvme, from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, untold

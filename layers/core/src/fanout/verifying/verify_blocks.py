@@ -15,8 +15,9 @@ from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.entry import Entry
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, ItemError, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan

@@ -15,8 +15,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Symlinks

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
+from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError
-from fanout.model.outcome import TROUBLE, Outcome
+from fanout.model.outcome import TROUBLE
 from fanout.ports.clock import Clock
 from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End, note_key
 

@@ -16,7 +16,8 @@ from fanout.ledger.rows import made_row
 from fanout.model.books import Count, tally
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Made
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done

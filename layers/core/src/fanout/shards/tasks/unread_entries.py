@@ -10,7 +10,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
-from fanout.model.outcome import Outcome
+from fanout.model.entry_outcome import Outcome
 
 # Chosen: examples that a note shows.
 EXAMPLES = 5

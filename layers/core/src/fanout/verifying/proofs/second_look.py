@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Found, Kind
-from fanout.model.outcome import Outcome, Result
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 from fanout.ports.tree import Tree
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.proofs.earlier_proofs import EarlierProof

@@ -1,0 +1,66 @@
+"""The outcome of one entry."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.model.entry import Entry
+from fanout.model.outcome import Reason, Result
+
+
+class Outcome(Struct, frozen=True):
+    """The outcome of one entry: a row of the ledger. ``done`` and ``because`` make one.
+
+    ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
+    writes it (base64 of 8 big-endian bytes), ``seconds`` the time from the entry's turn in the function that copied it
+    to its outcome; ``None`` where nothing measured it. ``unread`` is what was not read of an object's metadata, each
+    with its text; no row holds it.
+    """
+
+    path: str
+    kind: str
+    size: int
+    result: Result
+    reason: Reason | None = None
+    message: str = ""
+    crc64nvme: str | None = None
+    seconds: float | None = None
+    unread: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def done(
+        cls,
+        entry: Entry,
+        result: Result,
+        crc64nvme: str | None = None,
+        message: str = "",
+        *,
+        seconds: float | None = None,
+    ) -> Outcome:
+        """The outcome of an entry that needs no reason: copied, deleted, or compared and found equal."""
+        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme, seconds)
+
+    @classmethod
+    def because(
+        cls,
+        entry: Entry,
+        reason: Reason,
+        message: str = "",
+        *,
+        crc64nvme: str | None = None,
+        skips_names: bool = False,
+        skips_archived: bool = False,
+    ) -> Outcome:
+        """The outcome of an entry that was not copied; the reason gives the result.
+
+        ``skips_names``: the request skips names that the destination cannot hold; ``skips_archived``: objects of the
+        source that are archived.
+        """
+        skips = (skips_names and reason.is_name) or (skips_archived and reason is Reason.SOURCE_ARCHIVED)
+        result = Result.SKIPPED if skips else reason.result
+        return cls(entry.path, entry.kind.value, entry.size, result, reason, message, crc64nvme)
+
+    def instead(self, reason: Reason, message: str) -> Outcome:
+        """The outcome of the same entry for another reason."""
+        return replace(self, result=reason.result, reason=reason, message=message)
