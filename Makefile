@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom packages bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
