@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.facts import aws
 from fanout.report.templating import environment
 from fanout_cli.local import find_toolchain
 from tests.support import runs
@@ -19,18 +22,19 @@ from tests.support.pages import rendered, sources
 from tests.template.templates import REPO
 
 pytestmark = pytest.mark.e2e
+UV = REPO / ".fanout/tools/uv/bin/uv"
+SAM = find_toolchain(REPO).sam.parent
 
 
-def build(place: Path, interpreter: str = sys.executable) -> Path:
+def build(place: Path, interpreter: str = sys.executable, tools: Path | None = None, **chosen: str) -> Path:
     """Build the layer in a copy of its folder, as ``sam build`` does, for the Python that runs the tests."""
     folder, made = place / "core", place / "made"
     shutil.copytree(REPO / "layers/core", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    uv = find_toolchain(REPO).uv
-    assert uv is not None
-    path = f"{uv.parent}:{os.environ['PATH']}"
+    path = f"{tools or UV.parent}:{os.environ['PATH']}"
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    chosen = [f"FANOUT_LAYER_PYTHON={version}", f"FANOUT_LAYER_INTERPRETER={interpreter}"]
-    command = ["make", "--no-print-directory", "build-CoreLayer", f"ARTIFACTS_DIR={made}", *chosen]
+    given = {"FANOUT_LAYER_PYTHON": version, "FANOUT_LAYER_INTERPRETER": interpreter, **chosen}
+    words = [f"{name}={value}" for name, value in given.items()]
+    command = ["make", "--no-print-directory", "build-CoreLayer", f"ARTIFACTS_DIR={made}", *words]
     subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=True, capture_output=True)
     return made
 
@@ -77,8 +81,14 @@ def test_the_templates_are_rendered_from_bytecode_to_the_pages_of_the_sources(tm
     assert of_compiled.encode() == of_sources.encode()
 
 
-def test_without_the_target_s_python_there_is_no_bytecode(tmp_path: Path) -> None:
-    made = build(tmp_path, interpreter="no-such-python")
+def test_without_the_target_s_python_the_build_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        build(tmp_path, interpreter="no-such-python")
+    assert "no Python" in failed.value.stderr.decode() and "uv python install" in failed.value.stderr.decode()
+
+
+def test_who_wants_none_has_no_bytecode(tmp_path: Path) -> None:
+    made = build(tmp_path, interpreter="none")
     assert not list(made.rglob("*.pyc"))
     assert not (made / "python/fanout/report/compiled").exists()
     assert (made / "python/fanout/ledger/ledger.py").is_file()
@@ -89,3 +99,88 @@ def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
     assert len(lines) > 5
     assert all("==" in line and "--hash=sha256:" in line for line in lines)
+
+
+def test_the_layer_is_built_where_the_sam_of_the_set_up_is_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python goes first then, and has no pip; what installs is the set-up's uv beside it."""
+    without_uv(monkeypatch)
+    assert (build(tmp_path, tools=SAM) / "python/msgspec").is_dir()
+
+
+def test_the_layer_is_built_by_the_uv_of_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where sam is called by its path, on a system whose Python has no pip."""
+    without_uv(monkeypatch)
+    uv = tmp_path / "checkout/.fanout/tools/uv/bin/uv"
+    uv.parent.mkdir(parents=True)
+    uv.symlink_to(UV)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    made = build(tmp_path / "checkout/.aws-sam", tools=empty)
+    assert (made / "python/msgspec").is_dir()
+
+
+def without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take uv off the PATH."""
+    others = [one for one in os.environ["PATH"].split(":") if not (Path(one) / "uv").exists()]
+    monkeypatch.setenv("PATH", ":".join(others))
+
+
+@pytest.fixture(scope="module", params=["aarch64", "x86_64"])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The layer as a release has it for one processor, and the processor."""
+    made = tmp_path_factory.mktemp(request.param)
+    chosen = {"FANOUT_LAYER_PYTHON": "3.13", "FANOUT_LAYER_PLATFORM": request.param}
+    return request.param, build(made, "none", **chosen)
+
+
+# e_machine of an ELF file: EM_AARCH64, EM_X86_64.
+MACHINES = {"aarch64": 183, "x86_64": 62}
+# docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html: Amazon Linux 2023.
+GLIBC = (2, 34)
+VERSION = re.compile(rb"\0GLIBC_(\d+)\.(\d+)(?=[.\0])")
+
+
+def test_every_library_is_of_the_processor_and_of_the_glibc_that_lambda_has(deployed: tuple[str, Path]) -> None:
+    processor, made = deployed
+    libraries = [path for path in made.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert len(libraries) > 5
+    for path in libraries:
+        data = path.read_bytes()
+        assert int.from_bytes(data[18:20], "little") == MACHINES[processor], path
+        wanted = {(int(major), int(minor)) for major, minor in VERSION.findall(data)}
+        assert max(wanted, default=(0, 0)) <= GLIBC, path
+    tags = {path.name.split(".", 1)[1] for path in libraries if ".cpython-" in path.name}
+    assert tags == {f"cpython-313-{processor}-linux-gnu.so"}
+
+
+def test_the_layer_is_within_what_lambda_takes(deployed: tuple[str, Path], tmp_path: Path) -> None:
+    """With bytecode, which adds as much as the sources have; a function's own code is a line."""
+    processor, made = deployed
+    sizes = {path: path.stat().st_size for path in made.rglob("*") if path.is_file()}
+    sources = sum(size for path, size in sizes.items() if path.suffix == ".py")
+    assert sum(sizes.values()) + 2 * sources < aws.LAYER_BYTES
+    packed = Path(shutil.make_archive(str(tmp_path / processor), "zip", made))
+    assert packed.stat().st_size < aws.UPLOAD_BYTES
+
+
+FUNCTIONS = sorted(path.parent.name for path in (REPO / "functions").glob("*/app.py"))
+
+
+IMPORTED = """
+import sys
+sys.path[:0] = [{layer!r}, {function!r}]
+import app
+assert callable(app.handler)
+"""
+
+
+def test_every_handler_is_there_under_the_files_of_the_layer_alone(tmp_path: Path) -> None:
+    """Without site-packages, where a checkout's own lie. The runtime's boto3 is not needed before a call."""
+    made = build(tmp_path, FANOUT_LAYER_PLATFORM=platform.machine())
+    for function in FUNCTIONS:
+        code = IMPORTED.format(layer=str(made / "python"), function=str(REPO / "functions" / function))
+        command = [sys.executable, "-I", "-S", "-c", code]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert ended.returncode == 0, f"{function}: {ended.stderr}"

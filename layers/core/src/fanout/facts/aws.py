@@ -18,6 +18,9 @@ FUNCTION_MEMORY_MB = 10_240
 FUNCTION_SECONDS_MOST = 1_800
 FUNCTION_MEMORY_MB_MOST = 32_768
 LAMBDA_FILE_DESCRIPTORS = 1024
+# A function's code and its layers unpacked, and what is uploaded packed without S3.
+LAYER_BYTES = 250 * MIB
+UPLOAD_BYTES = 50 * MIB
 # lambda/latest/dg/configuration-filesystem-efs.html: 625 Mbit/s an environment.
 LAMBDA_NETWORK_BYTES_PER_SECOND = 78_000_000
 
