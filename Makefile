@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom packages bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -78,6 +78,9 @@ sbom: setup ## What the layer holds, as sbom.json (CycloneDX)
 
 packages: setup ## Wheel and sdist in package/, built with what tools/build.txt names by its hashes
 	$(UV) build --build-constraints tools/build.txt --require-hashes --out-dir package
+
+release: setup ## Code and templates in one bucket, and the console's launch address: make release BUCKET=name
+	@$(PY) scripts/package_release.py $(BUCKET)
 
 # The main direction and the way back, over TLS, in real time and in slow time; rows go beside those of bench-s3.
 S3_TO_EFS = --tls --first-byte-ms 15 --only small --rounds 1 --results benchmarks/results/s3_objects.json

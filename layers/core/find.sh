@@ -17,9 +17,10 @@ find_uv() {
 }
 
 on_path() { # NAME...: each program of these names, in the order of the PATH, then those of the system
+    folders=$PATH:/usr/bin:/usr/local/bin
     IFS=:
     for name in "$@"; do
-        for folder in $PATH:/usr/bin:/usr/local/bin; do
+        for folder in $folders; do
             [ ! -x "$folder/$name" ] || echo "$folder/$name"
         done
     done

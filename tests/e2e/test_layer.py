@@ -87,6 +87,19 @@ def test_without_the_target_s_python_the_build_says_what_to_install(tmp_path: Pa
     assert "no Python" in failed.value.stderr.decode() and "uv python install" in failed.value.stderr.decode()
 
 
+def test_a_python_is_found_wherever_it_stands_on_the_path(tmp_path: Path) -> None:
+    """A stand-in says that it is 3.99; programs of that name that do not are passed over, as a shim that runs none."""
+    for folder, said in (("shims", "exit 1"), ("real", "echo 3.99")):
+        program = tmp_path / folder / "python3.99"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{said}\n")
+        program.chmod(0o755)
+    path = f"{tmp_path}/shims:/usr/bin:/bin:{tmp_path}/real"
+    command = ["/bin/sh", str(REPO / "layers/core/find.sh"), "python", "3.99"]
+    environment = {"PATH": path, "HOME": str(tmp_path)}
+    assert subprocess.check_output(command, env=environment, text=True).strip() == f"{tmp_path}/real/python3.99"
+
+
 def test_who_wants_none_has_no_bytecode(tmp_path: Path) -> None:
     made = build(tmp_path, interpreter="none")
     assert not list(made.rglob("*.pyc"))

@@ -61,3 +61,11 @@ def test_a_release_waits_for_somebody_who_approves_it() -> None:
 def test_every_action_is_pinned_by_its_commit(workflow: Path) -> None:
     used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
     assert used and all(re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", one) for one in used)
+
+
+def test_a_release_is_built_for_processors_that_the_layer_knows() -> None:
+    workflow = (REPO / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    found = re.search(r"for platform in (.*); do", workflow)
+    allowed = re.search(r"allowed: ([a-z0-9_, ]+)", (REPO / "layers/core/Makefile").read_text(encoding="utf-8"))
+    assert found is not None and allowed is not None
+    assert set(found[1].split()) == set(allowed[1].split(", "))
