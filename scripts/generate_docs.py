@@ -148,10 +148,11 @@ def next_steps() -> str:
     """docs/how-to/resume-and-retry.md with its table written anew."""
     rows = []
     for rule in RULES:
-        modes = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes) or "any"
-        command = rule.step.verb and f"`fanout {rule.step.verb.value}`"
-        rows.append(f"| {modes} | {cell(rule.how)} | {cell(rule.step.text)} | {command} |")
-    table = ["", "| mode | the run | what to do next | command |", "|---|---|---|---|", *rows, "", ""]
+        modes = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes)
+        run = f"{modes}: {rule.how}" if modes else rule.how
+        step = f"`fanout {rule.step.verb.value}`: {rule.step.text}" if rule.step.verb else rule.step.text
+        rows.append(f"| {cell(run)} | {cell(step)} |")
+    table = ["", "| the run | what to do next |", "|---|---|", *rows, "", ""]
     return _with_part(NEXT, "next", "\n".join(table))
 
 
