@@ -228,13 +228,11 @@ def document() -> str:
         f"{phases.EXTRA_PERCENT} entry in a hundred extra. Quotas and prices were read in {aws.DATE}; the other "
         "constants are the product's own (`fanout.facts`)."
     )
-    binding = _filled(
-        "Where one function carries out a phase, its time goes, in PartitionShards, to grouping the names of files "
-        f"with several, {tuning.LINKED_NAMES:,} at a time; in BeginDeletion and SummariseTransfer to four requests a "
-        "shard; in FinishTree to listing the files of outcomes before each round; in GatherSegments to requests one "
-        "after the other. `python -m benchmarks.phases` measured them on a synthetic tree and two cores: "
-        f"{_measured()}. FinishTree and RemoveDirectories wait for the file system: [finishing by "
-        "workers](../develop/benchmarks/finishing.md)."
+    measured = _filled(
+        "`python -m benchmarks.phases` measured the phases that one function carries out, on a synthetic tree and two "
+        f"cores: {_measured()}. PartitionShards groups the names of files with several, {tuning.LINKED_NAMES:,} at a "
+        "time; BeginDeletion and SummariseTransfer send four requests a shard; FinishTree and RemoveDirectories wait "
+        "for the file system ([finishing by workers](../develop/benchmarks/finishing.md))."
     )
     return f"""# Limits
 
@@ -258,7 +256,7 @@ At {SIZES[-1]:,} entries; a smaller run needs no more.
 
 {_filled(f"Under {NEAR:.0%} of their quotas: {far}.")}
 
-{binding}
+{measured}
 
 ## A directory of very many names
 
