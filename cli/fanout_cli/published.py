@@ -27,7 +27,7 @@ def published_tree(stack: Stack, destination: str) -> PublishedTree:
     found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]
     if not found:
         others = f"published are {', '.join(one.destination for one in known)}" if known else _PUBLISH_FIRST
-        raise CommandError(f"{destination} has no published version, or its list has expired; {others}")
+        raise CommandError(f"{destination} has no published version, or its list expired (WorkRetentionDays); {others}")
     if len(found) > 1:
         raise CommandError(f"{destination}: name the mount, {' or '.join(one.destination for one in found)}")
     return found[0]

@@ -59,7 +59,7 @@ def test_a_rollback_is_a_run_that_publishes_the_version_before_or_the_one_that_i
         ("v1", ("rollback", "efs:///site"), "efs://data/site has no version before v1; known are v3, v2, v1"),
         ("v3", ("rollback", "efs:///site", "v9"), "efs://data/site has no version 'v9'; known are v3, v2, v1"),
         ("v3", ("rollback", "efs:///site", "v3"), "current names version v3 already; known are v3, v2, v1"),
-        ("v3", ("versions", "efs:///other"), "efs:///other has no published version, or its list has expired; "),
+        ("v3", ("versions", "efs:///other"), "efs:///other has no published version, or its list expired"),
     ],
 )
 def test_what_cannot_be_gone_back_to_is_said_with_what_can(

@@ -155,7 +155,7 @@ def test_owners_are_compared_where_no_run_has_tried_to_keep_them(tmp_path: Path)
     assert world.run({**WITHIN, "mode": "verify"})["verification"]["by_class"] == [
         {"reason": "owner differs", "entries": 1}
     ]
-    assert "the verification found: owner differs 1" in world.ledger.read_json("summary.json")["error"]["message"]
+    assert "trees differ: 1 owner differs" in world.ledger.read_json("summary.json")["error"]["message"]
     assert "owner differs" in world.store.get("runs/run-1/report.html").decode()
 
 

@@ -54,25 +54,21 @@ class Ending(Struct, frozen=True):
             return RunError("LedgerBroken", f"the books do not balance: {missing} have no outcome")
         if self.status is Status.SUCCEEDED:
             return None
-        failed = self.books.by_result[Result.FAILED].entries
-        rejected = self.books.by_result[Result.REJECTED].entries
-        counts = {
-            "failed": failed,
-            "rejected": rejected,
-            "not finished, not deleted, or different": self.failures - failed - rejected,
-        }
-        counted = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number > 0)
-        found = "; ".join(part for part in (counted, self._differences) if part)
-        return RunError(
-            "FailedWithItems", f"{found or 'the listing is not complete'}; failures.jsonl says which and why"
-        )
+        return RunError("FailedWithItems", f"{self._wrong}; failures.jsonl says which and why")
 
     @property
-    def _differences(self) -> str:
-        """The results of a verification, by class."""
-        by_class = self.verification.by_class if self.verification else []
-        found = ", ".join(f"{one.reason} {one.entries:,}" for one in by_class)
-        return f"the verification found: {found}" if found else ""
+    def _wrong(self) -> str:
+        """How many entries failed or were rejected, and how the trees differ; what there is none of is not named."""
+        differences = self.verification.by_class if self.verification else []
+        failed = self.books.by_result[Result.FAILED].entries
+        rejected = self.books.by_result[Result.REJECTED].entries
+        # After a copy differences are rows beside the books; of mode verify they are the books.
+        others = self.failures - failed - rejected - sum(one.entries for one in differences)
+        numbers = {"failed": failed, "rejected": rejected, "could not be listed, finished or deleted": others}
+        counted = ", ".join(f"{number:,} {what}" for what, number in numbers.items() if number > 0)
+        found = ", ".join(f"{one.entries:,} {one.reason}" for one in differences)
+        said = [counted, f"trees differ: {found}" if found else ""]
+        return "; ".join(filter(None, said)) or "a directory could not be listed"
 
 
 def shards_done(count: int, predicted_seconds: float, seconds: Sequence[float]) -> ShardsDone:

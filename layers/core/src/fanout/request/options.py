@@ -170,8 +170,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allow_empty_source: Annotated[
         bool,
         Meta(
-            description="a source that holds nothing: true: the run succeeds with a warning;"
-            " false: it is refused before anything is copied or deleted"
+            description="whether a source may hold nothing: true: with a warning; false: the run is refused before"
+            " anything is copied or deleted"
         ),
     ] = True
     report_entries: Annotated[
