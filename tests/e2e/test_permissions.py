@@ -1,7 +1,7 @@
 """The roles of the stack hold what its functions and its state machine need, and each statement counts.
 
 The emulator evaluates every call over TLS under the role of its caller.
-docs/develop/development.md says what it does not see.
+docs/develop/local-stack.md says what it does not see.
 """
 
 from __future__ import annotations
