@@ -48,7 +48,7 @@ def request_rows(fields: type[Struct] = Fields) -> list[str]:
 
 
 def values(allowed: str, default: str) -> str:
-    """What a field or parameter takes, with its default in bold: among the values, or behind them."""
+    """The values of a field or a parameter, with its default in bold: among them, or behind them."""
     if default == "required":
         return f"{allowed}, required"
     if not default or f"`{default}`" in allowed:
