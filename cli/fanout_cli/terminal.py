@@ -6,12 +6,17 @@ colour a failure green, or turn a line round (``\\x1b[2J``, ``\\u202e``).
 
 from __future__ import annotations
 
+import io
+from datetime import UTC, datetime
+from typing import Any
+
 from rich.console import Console, HighlighterType, JustifyMethod, OverflowMethod
 from rich.style import StyleType
 from rich.text import Text
 
 from fanout.report.text import visible
 from fanout_cli.local.errors import LocalRunError
+from fanout_cli.loudness import log_file
 
 
 class Terminal(Console):
@@ -36,6 +41,16 @@ class Terminal(Console):
         return super().render_str(
             visible(text), style=style, justify=justify, overflow=overflow, emoji=False, markup=False, highlight=False
         )
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """See ``rich.console.Console``; the file of ``--log-file`` gets the same lines."""
+        super().print(*objects, **how)
+        if (path := log_file()) is not None:
+            text = io.StringIO()
+            Console.print(Terminal(file=text, width=self.width, color_system=None), *objects, **how)
+            at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
+                log.writelines(f"{at} {line}\n" for line in text.getvalue().splitlines())
 
     def say_error(self, error: Exception) -> None:
         """Print what keeps a command from its work; of the local stack's errors the log's lines as lines."""

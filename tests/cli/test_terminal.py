@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,24 @@ def test_the_name_of_a_new_run_is_shown_as_escapes(aws: Aws) -> None:
     request.write_text('{"source": "s3://a-bucket/", "destination": "efs:///copy"}')
     answer = aws.fanout("start", "--detach", str(request), "--name", EVIL[:-1], *MINE)
     assert_harmless(answer.output, shows="x1b[2J")
+
+
+def test_what_is_printed_is_kept_in_a_file_with_its_time(aws: Aws) -> None:
+    log = aws.directory / "fanout.log"
+    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=2, failed=2)
+    said = aws.fanout("report", "run-1", *MINE, "--log-file", str(log)).stderr
+    lines = log.read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ", line) for line in lines)
+    assert [line.partition(" ")[2] for line in lines] == said.splitlines()
+    aws.fanout("report", "nonsuch", *MINE, "--log-file", str(log))
+    assert "no run 'nonsuch' in the stack" in log.read_text().splitlines()[-1]
+
+
+def test_without_the_option_nothing_is_kept_and_a_file_that_cannot_be_written_is_named(aws: Aws) -> None:
+    aws.summary("run-1", "SUCCEEDED")
+    aws.fanout("report", "run-1", *MINE, "--log-file", str(aws.directory / "log"))
+    before = (aws.directory / "log").read_text()
+    assert aws.fanout("report", "run-1", *MINE).exit_code == 0
+    assert (aws.directory / "log").read_text() == before
+    refused = aws.fanout("report", "run-1", *MINE, "--log-file", str(aws.directory / "none/log"))
+    assert (refused.exit_code, "cannot be written (No such file or directory)" in refused.stderr) == (2, True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, MutableMapping
 from copy import copy
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -15,7 +16,7 @@ from typer.main import get_group
 from fanout_cli.account import choose_profile, choose_region
 from fanout_cli.command_error import EXIT_INTERRUPTED
 from fanout_cli.commands.help import CommandApp, QuickGroup, whole_help
-from fanout_cli.loudness import choose_quiet, choose_verbose
+from fanout_cli.loudness import choose_log_file, choose_quiet, choose_verbose
 
 # Where a context keeps the shell that was named behind an option about completion.
 SHELL = "fanout.shell"
@@ -277,6 +278,14 @@ def _account(
             help="All failed entries, the whole forecast",
         ),
     ] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option(
+            callback=choose_log_file,
+            expose_value=False,
+            help="Add what is printed to this file too, each line with its time",
+        ),
+    ] = None,
     help_all: Annotated[
         bool,
         typer.Option(
