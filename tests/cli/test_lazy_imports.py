@@ -98,3 +98,20 @@ def test_a_tab_after_a_command_does_not_import_the_client_of_aws(name: str) -> N
     offered, modules = imported(complete=f"fanout {name} --")
     assert "--" in offered
     assert not modules & TAB
+
+
+WORKS = """
+import json, sys
+import fanout_cli.runs.following, fanout_cli.runs.listed
+from fanout_cli.account import new_session
+from fanout_cli.local.access import Access
+from fanout_cli.local.clients import Clients
+Clients(Access("https://127.0.0.1:9", "none", "key", "secret")).s3
+new_session().create_client("s3", region_name="eu-west-1")
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_the_clients_of_a_command_bring_nothing_that_transfers_files() -> None:
+    ended = subprocess.run([sys.executable, "-c", WORKS], capture_output=True, text=True, check=True)
+    assert not set(json.loads(ended.stdout)) & {"boto3", "s3transfer"}

@@ -1,12 +1,15 @@
-"""Clients of the emulator; they know no other endpoint and no real credentials."""
+"""Clients of the emulator; they know no other endpoint and no real credentials.
+
+They are botocore's, as those for AWS are: see ``account.new_session``.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import Any
 
-import boto3
 from botocore.config import Config
+from botocore.session import Session
 
 from fanout_cli.local.access import REGION, Access
 
@@ -18,11 +21,9 @@ class Clients:
 
     def __init__(self, access: Access) -> None:
         self.access = access
-        self._session = boto3.Session(
-            aws_access_key_id=access.access_key_id,
-            aws_secret_access_key=access.secret_access_key,
-            region_name=REGION,
-        )
+        self._session = Session()
+        self._session.set_credentials(access.access_key_id, access.secret_access_key)
+        self._session.set_config_variable("region", REGION)
 
     @property
     def endpoint(self) -> str:
@@ -61,5 +62,5 @@ class Clients:
         config = Config(
             max_pool_connections=CONNECTIONS, s3={"addressing_style": "path"}, signature_version=version, proxies={}
         )
-        make: Any = self._session.client
+        make: Any = self._session.create_client
         return make(service, endpoint_url=self.endpoint, verify=self.access.ca_bundle, config=config)
