@@ -35,7 +35,7 @@ ROWS = [
     (Ended(COPY, "FAILED", "BudgetRefused"), Verb.DOLLARS, "max_dollars"),
     (Ended(None, "FAILED", "InvalidRequest"), Verb.FIELD, "correct the field"),
     (Ended(None, "FAILED", "AccessDenied"), Verb.RETRY, "remedy"),
-    (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.AGAIN, "delete_guard"),
+    (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.PLAN_SYNC, "delete_guard"),
     (Ended(COPY, "FAILED", "DestinationBusy"), Verb.RETRY, "wait"),
     (Ended(COPY, "FAILED", "LedgerBroken"), Verb.AGAIN, "anew"),
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({FAILED, REJECTED})), Verb.RETRY, "copies what is left"),

@@ -105,6 +105,13 @@ def over_its_guard(lab: Lab) -> Attempt:
     return lab.run({"mode": "sync", "delete_guard": {"max_count": 2, "max_percent": 99.0}}, during=failing(request))
 
 
+def move_over_its_guard(lab: Lab) -> Attempt:
+    for name in "abc":
+        lab.write(name)
+    changes = {"mode": "move", "delete_guard": {"max_count": 2}}
+    return lab.run(changes, during=failing({**lab.request, **changes}))
+
+
 def not_verified(lab: Lab) -> Attempt:
     two_files(lab)
 
@@ -187,9 +194,18 @@ ENDS = [
     ),
     End("`BudgetRefused`", over_budget, fill=("DOLLARS", "1000")),
     End(
-        "`DeleteRefused`",
+        "`DeleteRefused` of a sync",
         over_its_guard,
+        claim=lambda lab: (
+            lab.runs[-1].summary["planned"]["to_delete"]["entries"] == 4
+            and "max_count 2" in lab.runs[-1].summary["planned"]["delete_refused"]
+        ),
+    ),
+    End(
+        "`DeleteRefused`",
+        move_over_its_guard,
         fill=("--again", "--again --set delete_guard.max_count=6"),
+        claim=lambda lab: lab.held() == dict.fromkeys("abc", "content") and not lab.held("source"),
     ),
 ]
 # Rows whose command starts no run, and rows that another case of this room follows, each with its file.

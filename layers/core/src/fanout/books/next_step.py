@@ -181,6 +181,16 @@ RULES = (
         errors=frozenset({"InvalidRequest"}),
     ),
     Rule(
+        "`DeleteRefused` of a sync",
+        Step(
+            "see what it would delete, and check that the source is whole; then start it again without --dry-run, with "
+            "a higher --max-delete where a limit of delete_guard is named",
+            Verb.PLAN_SYNC,
+        ),
+        modes=_of(Mode.SYNC),
+        errors=frozenset({"DeleteRefused"}),
+    ),
+    Rule(
         "`DeleteRefused`",
         Step(
             "check that the source is whole, then start the request again; only if a limit of delete_guard is named, "
