@@ -1,4 +1,4 @@
-"""What a refused request may have meant: its bucket, mount or prefix is not there, and one that is has a close name.
+"""The bucket, mount or prefix that a refused request may have meant: one that is there and has a close name.
 
 | the run says       | names that are held against it                                        |
 |--------------------|-----------------------------------------------------------------------|

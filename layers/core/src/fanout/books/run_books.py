@@ -20,7 +20,7 @@ from fanout.shards.rounds import rounds_done, whole_listing
 from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
 
-# Failures that are kept in memory beside the books, for what needs to see them together.
+# Failures that are kept in memory as well as the books, for what needs to see them together.
 FAILURES_KEPT = 100_000
 # Chosen: shards whose outcomes are read at once.
 SHARDS_AT_ONCE = 16

@@ -196,7 +196,7 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
 
 
 def figures_of(summary: SummaryDocument) -> EarlierRun:
-    """The figures of a run that the next one is shown beside."""
+    """The figures of a run that the next one is compared with."""
     return EarlierRun(
         run_id=summary.run_id,
         status=summary.status,

@@ -70,5 +70,5 @@ class TreeDigest:
 
 
 def line_of(kind: Kind, path: str, size: int, sha256: str) -> bytes:
-    """The line of an entry; the path stands last, so that no name can imitate another field."""
+    """The line of an entry; the path comes last, so that no name can imitate another field."""
     return b"\0".join((kind.value.encode(), str(size).encode(), sha256.encode(), os.fsencode(path)))

@@ -49,7 +49,7 @@ class Calibration(Struct, frozen=True):
 
     @property
     def seconds_per_entry(self) -> float:
-        """Seconds that one function takes for an entry, beside its bytes, with all its operations in flight."""
+        """Seconds that one function takes for an entry without its bytes, with all its operations in flight."""
         more = OPERATIONS_PER_FILE - SMALL_WRITE_OPERATIONS
         return (self.small_write_seconds + more * self.create_seconds) / tuning.CLIENT_OPERATIONS_IN_FLIGHT
 

@@ -48,7 +48,7 @@ def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Prob
     except LedgerBroken as error:
         raise InvalidRequest("calibration", str(error), _CHOOSE) from error
     if known is None:
-        problem = f"{probe} has no result here: it is no probe, was another stack's, or has expired"
+        problem = f"{probe} has no result here: no probe has this id, or it was of another stack, or has expired"
         raise InvalidRequest("calibration", problem, _CHOOSE)
     if known.calibration is None:
         raise InvalidRequest("calibration", f"{probe} ended without a calibration", _CHOOSE)

@@ -20,7 +20,7 @@ READ_OPERATIONS_PER_FILE = 3.0
 # Those of linking one: the link, and a look-up where its directory holds too few to be read at once.
 LINK_OPERATIONS_PER_FILE = 2.0
 LIST_PAGE = 1_000
-# Lists and probes of a segment beside its pages.
+# Lists and probes of a segment besides its pages.
 LISTS_PER_SEGMENT = 20
 
 
@@ -33,7 +33,7 @@ class Work(Struct, frozen=True):
     be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
     figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
     ``compare: checksum`` reads at both ends, beside the copying of what differs. ``heads`` are the requests of the
-    listing beside its pages.
+    listing besides its pages.
     """
 
     listed: int

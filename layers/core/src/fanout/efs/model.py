@@ -23,7 +23,7 @@ class FileSystemState(Struct, frozen=True):
 
     ``permitted_bytes_per_second`` is what it allows in all now, ``others_bytes_per_second`` what others use of it, both
     metered; ``others_iops_share`` is the part of its operations that others use. ``credits_bytes`` is ``None`` where
-    credits play no part. ``probed_bytes_per_second`` is what a probe could write beside the others, at the most, if it
+    credits play no part. ``probed_bytes_per_second`` is the most that a probe could write while others wrote, if it
     reached that limit. ``assumptions`` says in a sentence each what was not measured.
     """
 

@@ -53,7 +53,7 @@ def finish_directories(
 
     Most can be set in any order, file by file of the ledger as they come. Directories that close the way to their
     owner come last, deepest first: the way to a directory leads through those above it. A directory that cannot be
-    set is a row in the ledger, read by SummariseTransfer. ``position`` is the key under which stands how far it came.
+    set is a row in the ledger, read by SummariseTransfer. ``position`` is the key of how far it came.
     """
     ledger = context.ledger
     files = [MadeFile(key, rows) for key, rows in made.items()]
@@ -157,7 +157,7 @@ def _is_missing(destination: Tree, path: str) -> bool:
     try:
         return destination.find(path) is None
     except (FanoutError, ItemError):
-        return False  # then the first error is told
+        return False  # then the first error is reported
 
 
 def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDirectory]:

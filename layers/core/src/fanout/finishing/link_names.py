@@ -123,7 +123,7 @@ class _Linker:
         self._copying = threading.Lock()
 
     def link(self, index: int, entry: Entry, first: str) -> Outcome:
-        """The outcome of a name that stands now. Raises ``ItemError`` if it cannot be linked, nor the file copied.
+        """The outcome of a name that is there now. Raises ``ItemError`` if it cannot be linked, nor the file copied.
 
         Raises ``TimeUp`` if the file has to be copied and the time is up; ``cut_off`` names what was begun.
         """

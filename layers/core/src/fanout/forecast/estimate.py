@@ -22,7 +22,7 @@ from fanout.shards.packing import target_seconds
 
 
 class Known(Struct, frozen=True):
-    """The facts of an estimate beside the request: the tree, and the file systems by mount.
+    """The facts of an estimate besides the request: the tree, and the file systems by mount.
 
     ``entries`` are new at the destination, ``unchanged`` lie there already; ``extras`` are there for a sync to delete.
     ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It

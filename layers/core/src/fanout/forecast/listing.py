@@ -11,7 +11,7 @@ from fanout.facts import tuning
 # Assumed, below what is measured (docs/develop/benchmarks/listing.md): entries that one function lists, decides and
 # writes a second.
 LISTED_PER_SECOND = 5_000
-# Assumed: seconds of a round beside the listing: starting the Map and its children, gathering.
+# Assumed: seconds of a round besides the listing: starting the Map and its children, gathering.
 ROUND_SECONDS = 10
 # Assumed: entries of one segment at least, when what is left is cut.
 PIECE_ENTRIES = 5_000

@@ -35,7 +35,7 @@ def measuring(mounts: int) -> Beside:
 
 
 def pacing(seconds: float, mounts: int) -> Beside:
-    """PaceCopy beside a Map of so many seconds, with so many measured file systems."""
+    """PaceCopy during a Map of so many seconds, with so many measured file systems."""
     tasks = math.ceil(seconds / PACE_TASK_SECONDS)
     soon = min(seconds, tasks * DECIDE_SECONDS)
     looks = soon / END_SECONDS + (seconds - soon) / END_LATER_SECONDS
@@ -76,7 +76,7 @@ def certifying(request: Request, work: Work) -> Beside:
 
 
 def is_paced(request: Request, work: Work) -> bool:
-    """Whether PaceCopy runs: beside a Map of copies, of more than one shard."""
+    """Whether PaceCopy runs: during a Map of copies, of more than one shard."""
     return work.shards > 1 and not request.course.compares
 
 

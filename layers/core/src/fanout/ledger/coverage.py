@@ -25,6 +25,6 @@ def indexes_of(ranges: Iterable[Range]) -> set[int]:
 
 
 def disjoint(groups: Iterable[list[Range]]) -> bool:
-    """Whether no index stands in two of the groups."""
+    """Whether no index is in two of the groups."""
     ordered = sorted(one for group in groups for one in group)
     return all(before[1] <= after[0] for before, after in pairwise(ordered))

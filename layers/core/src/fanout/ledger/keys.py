@@ -65,7 +65,7 @@ PUBLISHED = "published.json"
 # When, by the file system's clock, a run that published had made its last change there.
 SEALED = "version-sealed.json"
 ENTRIES = "entries/"
-# What stands in a version as the run made it, for the run that links it.
+# The copies in a version as the run made them, for the run that links it.
 MADE = "made/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
@@ -79,7 +79,7 @@ CARRIED = "segments/carried-"
 # For people who watch: how far tasks are, and whom a run waits for. No state reads them.
 PROGRESS = "progress/"
 WAITING = "waiting.json"
-# No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.
+# No run, but a place next to the runs, so that it expires with them: manifests of batches of S3's events.
 BATCHES = "batches"
 # The same: which run's index the next run of a transfer uses.
 INDEXES = "indexes"
@@ -201,7 +201,7 @@ def outcomes_prefix(shard_id: str) -> str:
 
 
 def outcomes_name(nonce: str, number: int, directories: int) -> str:
-    """The name of a file of outcomes. It tells how many directories' attributes lie beside it, so none is missed."""
+    """The name of a file of outcomes. It tells how many directories' attributes belong to it, so none is missed."""
     return f"{nonce}-{number:04d}{f'-directories-{directories}' if directories else ''}"
 
 
@@ -232,7 +232,7 @@ def directories_key(shard_id: str, nonce: str, number: int) -> str:
 
 
 def parents_key(segment_id: str, nonce: str, number: int) -> str:
-    """Directories above the entries of a segment that no entry stands for; sorts after those of entries."""
+    """Directories above the entries of a segment that are no entries themselves; sorts after those of entries."""
     return f"directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
@@ -302,12 +302,12 @@ TAKEN_OVER = "-taken-over"
 
 
 def verified_id(shard_id: str) -> str:
-    """Under what name the outcomes of verifying a shard lie beside those of copying it."""
+    """The name of the outcomes of verifying a shard, next to those of copying it."""
     return f"verified-{shard_id}"
 
 
 def source_id(shard_id: str) -> str:
-    """Under what name the checksums of a shard's blocks at the source lie, in a run that only compares."""
+    """The name of the checksums of a shard's blocks at the source lie, in a run that only compares."""
     return f"source-{shard_id}"
 
 
@@ -347,7 +347,7 @@ def attributes_key(path: str) -> str:
 
 
 def packed_id(shard_id: str) -> str:
-    """Under what name the receipts of staging a part of a big file lie beside those of writing it."""
+    """The name of the receipts of staging a part of a big file, next to those of writing it."""
     return f"packed-{shard_id}"
 
 
@@ -362,7 +362,7 @@ def staged_prefix(run_id: str) -> str:
 
 
 def destination_id(shard_id: str) -> str:
-    """Under what name the checksums of a shard's entries at the destination lie beside those of the source."""
+    """The name of the checksums of a shard's entries at the destination, next to those of the source."""
     return f"destination-{shard_id}"
 
 

@@ -15,7 +15,7 @@ ANOTHERS = "was written by somebody else, and is not replaced"
 
 
 def write_once(key: str, document: D, ledger: Ledger, is_mine: Callable[[D], bool]) -> D:
-    """The document as it stands: this one, or that of an earlier attempt of the same task.
+    """The document that counts: this one, or that of an earlier attempt of the same task.
 
     Raises ``LedgerBroken`` where another is there.
     """

@@ -50,7 +50,7 @@ def looked_up_row(path: str, entry: Entry | None) -> list[Any]:
 
 
 def looked_up_from_row(row: list[Any]) -> tuple[str, Entry | None]:
-    """The path of a row, and what stands there."""
+    """The path of a row, and what is there."""
     return row[0], None if len(row) == 1 else entry_from_row(row)
 
 
@@ -152,7 +152,7 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
 
 
 def attributes_row(attributes: Attributes) -> list[int | None]:
-    """The attributes of a file system's entry beside its bytes."""
+    """The attributes of a file system's entry."""
     return [attributes.mode, attributes.uid, attributes.gid, attributes.mtime_ns, attributes.atime_ns]
 
 

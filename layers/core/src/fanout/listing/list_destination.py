@@ -87,7 +87,7 @@ class PublishedNotes:
             self._ask(roots_in(bound))
 
     def see(self, path: str, entry: Entry | None) -> None:
-        """Take a path and what stands there; a symlink may be the link of a tree."""
+        """Take a path and what is there; a symlink may be the link of a tree."""
         self._ask(roots_in(path))
         if entry is not None and entry.kind is Kind.SYMLINK:
             self._ask([path[: path.rfind("/") + 1]])

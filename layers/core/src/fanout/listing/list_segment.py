@@ -214,7 +214,7 @@ def _stays(intake: Intake, extra: Entry) -> bool:
 
 
 def _reports_extras(plan: Plan) -> bool:
-    """An escaped name has no counterpart under its own path, so it cannot be told from an extra one.
+    """An escaped name has no counterpart under its own path, so nothing distinguishes it from an extra one.
 
     A move adds to what the destination holds.
     """

@@ -1,4 +1,4 @@
-"""Questions about pairs: what stands at another name than the source's, and whether a pair is proved unchanged.
+"""Questions about pairs: what is at another name than the source's, and whether a pair is proved unchanged.
 
 The listings of both ends are merged by path. An escaped name sorts elsewhere than its key, so
 the merge cannot pair it; it is looked up by itself. A pair that times alone call unchanged is looked at. Such
@@ -27,7 +27,7 @@ WAITING_FILES = 50_000
 
 
 class Pair(Struct, frozen=True):
-    """An entry of the source, what stands at its place, and what is to be done; ``None`` where that is no question.
+    """An entry of the source, what is at its place, and what is to be done; ``None`` where that is no question.
 
     ``heads`` are the requests to S3 that its decision took.
     """
@@ -92,7 +92,7 @@ class LookupQueue:
         self._pool.shutdown(cancel_futures=True)
 
     def add(self, source: Entry, destination: Entry | None, place: Place) -> None:
-        """Take the next pair; ``destination`` is what stands under the source's own path."""
+        """Take the next pair; ``destination`` is what is at the source's own path."""
         answer = self._ask(Pair(source, destination, place))
         if isinstance(answer, Pair):
             if not self._waiting:
@@ -103,7 +103,7 @@ class LookupQueue:
             self._wait(self._pool.submit(answer), 1)
 
     def run(self, work: Work, files: int = 1) -> None:
-        """Do what has its turn after the pairs before it; ``files`` are what it holds in memory."""
+        """Call ``work`` in order, after the pairs before it; ``files`` counts what it holds in memory."""
         if self._waiting:
             self._wait(work, files)
         else:

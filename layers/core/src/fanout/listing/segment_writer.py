@@ -159,7 +159,7 @@ class SegmentWriter:
     def rejects(self, entry: Entry, there: Entry | None = None) -> bool:
         """Settle an entry that is to be written as rejected where its place lies in a published tree.
 
-        ``there`` is what stands at its place, where that is known: it may be the tree's link.
+        ``there`` is what is at its place, where that is known: it may be the tree's link.
         """
         root = self.published.holds(entry.placed.path) if there is None else self.published.holds_entry(there)
         if root is not None:
@@ -196,7 +196,7 @@ class SegmentWriter:
             self.settle(entry, Reason.SAME)
 
     def kept(self, entry: Entry) -> None:
-        """Take an entry in whose place something stands that the request does not replace."""
+        """Take an entry that the request does not let replace what is at its place."""
         self._place(entry)
         self.settle(entry, Reason.KEPT)
 
@@ -243,7 +243,7 @@ class SegmentWriter:
             source.close()
 
     def name(self, name: Name) -> None:
-        """Keep a name of a file with several until all of them are known."""
+        """Keep a name of a file that has several; they are grouped when the segment is closed."""
         if self.rejects(name.entry):
             return
         self._place(name.entry)
@@ -254,7 +254,7 @@ class SegmentWriter:
         self._keep_name(name)
 
     def compared_name(self, entry: Entry, inode_there: str) -> None:
-        """Keep a name of a file that has several at one end or both, in a run that compares how they are grouped."""
+        """Keep a name of a file that has several at an end, in a run that compares the hard links of both."""
         self._keep_name(Name(entry, unchanged=True, inode_there=inode_there))
 
     def _keep_name(self, name: Name) -> None:

@@ -1,4 +1,4 @@
-"""An entry of a tree, and what it carries beside its bytes."""
+"""An entry of a tree, and its attributes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """An entry of a tree, as a listing shows it. It is a value: ``replace`` makes a changed copy.
 
     ``path`` is relative to the tree's root, with ``/`` between components and at
-    the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.
+    the end of a directory; bytes that are not UTF-8 are surrogate escapes.
     ``changed_ns`` is when content or attributes last changed by the store's own
     clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
     nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
@@ -154,7 +154,7 @@ def whole_seconds(time_ns: int) -> int:
 class Found(Struct, frozen=True):
     """The answer of one request about a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
 
-    ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
+    ``attributes`` are those that the same answer gave; ``None`` where ``open`` has to be asked.
     """
 
     entry: Entry

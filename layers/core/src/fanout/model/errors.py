@@ -20,7 +20,7 @@ class FanoutError(Exception):
 
 
 class InvalidRequest(FanoutError):
-    """The request cannot be carried out as it stands; never retried.
+    """The request cannot be carried out as it is; never retried.
 
     The message names the field, what is wrong with it, and what is allowed.
     """

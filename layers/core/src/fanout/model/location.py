@@ -16,7 +16,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 # Ends the alias of an access point, by which a bucket has a second name.
 ACCESS_POINT_ALIAS = "-s3alias"
 # docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html: suffixes that no general purpose bucket has.
-# The alias of an access point is not among them: it stands wherever the name of its bucket does.
+# The alias of an access point is not among them: it is valid wherever the name of its bucket is.
 _NOT_SUPPORTED = {
     ".mrap": ("a Multi-Region Access Point, which wants signatures for many regions", "the bucket behind it"),
     "--x-s3": ("a directory bucket, which lists its keys in no order", "a general purpose bucket"),

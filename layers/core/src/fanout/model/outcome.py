@@ -54,7 +54,7 @@ class Reason(StrEnum):
 
     - unchanged, skipped: nothing is wrong. A remedy says how to have the entry copied all the same.
     - failed: the copy of this entry did not work. A run that resumes (``fanout retry``) tries it again.
-    - rejected: the destination cannot hold the entry as it stands. A new attempt does not help, whichever state finds
+    - rejected: the destination cannot hold the entry as it is. A new attempt does not help, whichever state finds
       out. A run that resumes keeps the result; the remedy asks for a new start.
 
     A reason has one result in every phase. Only the request changes it: ``on_conflict: skip`` skips an entry whose

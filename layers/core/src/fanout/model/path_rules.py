@@ -1,4 +1,4 @@
-"""Which paths may stand at a destination; every other one is rejected with its reason."""
+"""Which paths a destination can hold; every other one is rejected with its reason."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def reason_against_name(name: str) -> Reason | None:
 
 
 def is_no_place(path: str) -> bool:
-    """Whether no entry of a tree can stand at a path, whatever is there; an empty path is the root itself."""
+    """Whether no entry of a tree can have a path, whatever is there; an empty path is the root itself."""
     return bool(path) and reason_against_file_path(path) in LEADS_ELSEWHERE
 
 
@@ -99,7 +99,7 @@ def key_too_long(path: str, prefix_bytes: int) -> Reason | None:
 class FilesAbove:
     """Finds keys below a key that is a file itself (``a`` beside ``a/b``) in one pass in key order.
 
-    Other keys that begin with ``a`` may stand between ``a`` and ``a/b``: ``a-b`` sorts before ``a/b``. So a stack
+    Other keys that begin with ``a`` may come between ``a`` and ``a/b``: ``a-b`` sorts before ``a/b``. So a stack
     keeps the files that are a prefix of the current key, at most one for every byte of a key.
     """
 

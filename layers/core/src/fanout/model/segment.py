@@ -71,7 +71,7 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     whole paths below the tree's root, of an entry or of none; empty means no bound. ``files_above`` holds file keys
     before ``after`` that later keys may show to be directories too. Another segment lists the path ``unlisted``:
     files among its prefixes are not known here and must be looked up. A segment with a ``manifest`` holds the rows of
-    that part of it. One with ``carried`` takes over the parts of an earlier run that stand under this key of the
+    that part of it. One with ``carried`` takes over the parts of an earlier run that lie under this key of the
     ledger. Neither has bounds. After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about
     ``ways`` pieces.
     """

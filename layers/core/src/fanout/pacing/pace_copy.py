@@ -127,7 +127,7 @@ class _Pacer:
         return self._readings.get(mount, {})
 
     def _throttled(self, now: float) -> int:
-        """Functions that were told to slow down in this minute and the one before."""
+        """Functions that were throttled in this minute and the one before."""
         ledger, minute = self.context.ledger, minute_of(now)
         return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
 

@@ -90,7 +90,7 @@ class Bounds(Struct, frozen=True):
 
 
 def decide(now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: Bounds) -> Pacing:
-    """The next pacing, by the table above; ``throttled`` functions were told lately to slow down."""
+    """The next pacing, by the table above; ``throttled`` functions were lately throttled."""
     rate, why_rate = _rate(seen, bounds.reserve_percent)
     concurrency, why = _concurrency(now, pacing, seen, throttled, bounds)
     slowest = min((one for one in (rate, bounds.bytes_per_second) if one is not None), default=None)

@@ -80,7 +80,7 @@ def _path_of_row(row: list[Any]) -> str:
 
 
 class _Writer:
-    """Writes shards of copies, and beside each the shard of links that waits for it."""
+    """Writes shards of copies, and with each the shard of links that waits for it."""
 
     def __init__(self, plan: Plan, context: Context) -> None:
         self._plan, self._ledger, self._nonce = plan, context.ledger, context.nonce

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Chosen: PaceCopy runs beside the functions that copy, and one more is for whatever else the account runs.
+# Chosen: PaceCopy runs while functions copy, and one more is for whatever else the account runs.
 LEAST_FOR_OTHERS: Final = 2
 # Chosen: one in so many stays for others.
 SHARE_FOR_OTHERS: Final = 10

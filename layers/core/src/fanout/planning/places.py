@@ -1,6 +1,6 @@
 """Refuses ends that are one place under two names, or lie in the work bucket, before anything is listed.
 
-Ends are told apart by looking, and not by what they are called.
+Whether two ends are one place is found by looking, not by their names.
 
 | ends                            | are one place, or overlap, if                             | who looks       |
 |---------------------------------|-----------------------------------------------------------|-----------------|

@@ -112,7 +112,7 @@ def plan_transfer(
 
 
 def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:
-    """Write the request and the plan; the plan that stands, which may be an earlier attempt's, and its ledger."""
+    """Write the request and the plan; the plan that is there, which may be an earlier attempt's, and its ledger."""
     sealed = seal_run(plan, asked, ledger)
     before = sealed.find(keys.REQUEST, Asked) or asked
     sealed.write(keys.REQUEST, asked)

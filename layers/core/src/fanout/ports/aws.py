@@ -34,7 +34,7 @@ class ObjectFound(Struct, frozen=True):
 
 
 class ObjectReader(Protocol):
-    """Single objects that a request names beside its trees."""
+    """Single objects that a request names besides its trees."""
 
     def find(self, bucket: str, key: str) -> ObjectFound:
         """The object's size and ETag. Raises ``NotFound``."""

@@ -12,7 +12,7 @@ class EntryCopier(Protocol):
     """Copies entries between two trees of one store, which moves the bytes itself."""
 
     def copy(self, entry: Entry, deadline: Deadline) -> str | None:
-        """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
+        """Copy the entry, pinned to what was listed, with all its attributes.
 
         Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
         writes it, or ``None`` if it keeps none. Raises ``TimeUp`` where it had to stop.

@@ -1,4 +1,4 @@
-"""The port of what a file system does beside holding a tree; a bucket has none of it."""
+"""The port of what a file system does besides holding a tree; a bucket has none of it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class FileSystem(Protocol):
         """
 
     def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
-        """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
+        """Make the path of ``entry`` a further name of the file at that path below ``place``, another version.
 
-        False where the entry has to be copied: nothing stands there, or nothing that still is one of ``made``; or
+        False where the entry has to be copied: nothing is there, or nothing that still is one of ``made``; or
         the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 
@@ -43,7 +43,7 @@ class FileSystem(Protocol):
         """Set the attributes of a directory that has its content."""
 
     def open_directory(self, entry: Entry, mode: int) -> None:
-        """Give a directory that a run made, and no entry stands for, its mode.
+        """Give a directory that a run made, and that is no entry, its mode.
 
         A directory with another mode than new ones have stays as it is; a missing one is left out.
         """
@@ -66,7 +66,7 @@ class FileSystem(Protocol):
     def identity(self) -> str:
         """Identifies the root, so that another directory in its place shows; empty if nothing can.
 
-        Raises ``ItemError`` if it cannot be told.
+        Raises ``ItemError`` if it cannot be read.
         """
 
     def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
@@ -88,7 +88,7 @@ class FileSystem(Protocol):
         """
 
     def staged_above(self, run_ids: Collection[str]) -> str | None:
-        """One of the runs whose staging directory stands in a directory of the mount above the root; ``None`` for none.
+        """One of the runs whose staging directory is in a directory of the mount above the root; ``None`` for none.
 
         Raises ``Transient``.
         """

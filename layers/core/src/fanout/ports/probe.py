@@ -26,7 +26,7 @@ class ProbeFile(Protocol):
 
 
 class ProbeDirectory(Protocol):
-    """The one directory of a mount that a probe works in; nothing beside it is read, written or removed.
+    """The one directory of a mount that a probe works in; nothing outside it is read, written or removed.
 
     Paths are relative to it. No symlink is followed. Raises ``ItemError``.
     """

@@ -10,11 +10,11 @@ from fanout.model.entry import Made
 
 
 class Versions(Protocol):
-    """The versions beside the one that a run makes, and the link.
+    """The versions next to the one that a run makes, and the link.
 
     Only functions that see the mount use it. What changes something looks at the run's right to write before, and
     raises ``Superseded`` without it. Raises ``AccessDenied`` or ``Transient`` where the file system refuses, and
-    ``InvalidRequest`` where something else stands in the place of the versions.
+    ``InvalidRequest`` where something else is in the place of the versions.
     """
 
     def claim(self, owner: bytes) -> bytes:

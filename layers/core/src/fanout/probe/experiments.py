@@ -203,7 +203,7 @@ def fitted(
 
 
 def shared_point(point: Point, able: float) -> Point:
-    """The point of a function that works beside others, with files of which ``able`` bytes make one for each thread."""
+    """The point of a function that works while others do; ``able`` bytes make one file a thread."""
     each = min(point.file_bytes, power_of_two(int(able / point.threads)))
     return replace(point, files=point.files * point.file_bytes // each, file_bytes=each, io_bytes=each)
 

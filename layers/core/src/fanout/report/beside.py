@@ -1,4 +1,4 @@
-"""This run beside the one before it: the figures of both, and by how much they differ."""
+"""This run compared with the one before it: the figures of both, and by how much they differ."""
 
 from __future__ import annotations
 

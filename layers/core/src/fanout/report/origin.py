@@ -15,7 +15,7 @@ _EXECUTION = re.compile(r"arn:(aws[a-z-]*):states:([a-z0-9-]+):([0-9]{12}):execu
 _OF_STACK = "-transfer"
 # The emulator's; AWS gives it to nobody.
 _LOCAL_ACCOUNT = "000000000000"
-# The console of each partition; before it stands the region.
+# The console of each partition; the region comes before it.
 _CONSOLES = {
     "aws": "console.aws.amazon.com",
     "aws-cn": "console.amazonaws.cn",

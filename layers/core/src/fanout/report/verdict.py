@@ -1,4 +1,4 @@
-"""The verdict in words: what stands first on the page."""
+"""The verdict in words: the first words of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as a command line: the option of each field, the part of the help where it stands, and the line itself."""
+"""A request as a command line: the option of each field, its part of the help, and the line itself."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _fits_tag(text: str) -> bool:
 def check_metadata(name_of_field: str, metadata: Mapping[str, str], *, of_files: bool) -> None:
     """Raise ``InvalidRequest`` for user metadata that S3 does not take, or that a run writes itself.
 
-    ``of_files``: beside it stands what a run writes of a file.
+    ``of_files``: a run adds the attributes of a file to it.
     """
     for name, value in metadata.items():
         if name in _OWN_METADATA:

@@ -1,6 +1,6 @@
 """The options of a request: one definition a field, with its bounds, its default and what it means.
 
-A field stands here once: parsing, the plan's document, the table in docs/reference/request.md and the words of an
+A field is defined here once: parsing, the plan's document, the table in docs/reference/request.md and the words of an
 error come from it. ``Meta`` holds bounds and meaning; msgspec checks them.
 """
 
@@ -19,7 +19,7 @@ from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import Restore
 
-# Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
+# Values of ``Options.calibration`` besides the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
 NO_PROBE = "none"
 
@@ -33,7 +33,7 @@ class Compare(StrEnum):
 
 
 class Overwrite(StrEnum):
-    """The policy for what stands at the place of an entry that is to be copied."""
+    """The policy for what is at the place of an entry that is to be copied."""
 
     ALWAYS = "always"
     NEVER = "never"

@@ -1,4 +1,4 @@
-"""When ``overwrite`` replaces what stands at an entry's place, by the times of both."""
+"""When ``overwrite`` replaces what is at an entry's place, by the times of both."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def replaces(overwrite: Overwrite, source_ns: int, destination_ns: int) -> bool:
 
 
 def latest_of_second(time_ns: int) -> int:
-    """The latest time that a header in whole seconds may stand for."""
+    """The latest time that a header in whole seconds may mean."""
     return time_ns - time_ns % SECOND_NS + SECOND_NS - 1

@@ -83,7 +83,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def staging_place(self) -> str:
-        """The place in its store where the run stages, beside the versions that it publishes; else the destination."""
+        """The place in its store where the run stages, next to the versions that it publishes; else the destination."""
         end = self.request.destination
         return version_place(end.place, "")[:-1] if self.version else end.place
 
@@ -97,7 +97,7 @@ class Plan(Struct, frozen=True):
 def settings_row(plan: Plan) -> Json:
     """The request and the rates of a run, as the report shows them."""
     row: Json = to_builtins(plan)
-    del row["origin"]  # stands in the head of the page
+    del row["origin"]  # is in the head of the page
     return {"run_id": row.pop("run_id"), **row.pop("request"), **row}
 
 

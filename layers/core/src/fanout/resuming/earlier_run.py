@@ -98,7 +98,7 @@ def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
 
 
 def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segment:
-    """A segment that the earlier run was itself to take over from a third one: its parts stand in this ledger then."""
+    """A segment that the earlier run was itself to take over from a third one: its parts are in this ledger then."""
     if not segment.carried:
         return segment
     key = keys.carried_key(number)

@@ -28,7 +28,7 @@ class Done(Struct, frozen=True):
     """An entry that the earlier run had done, and the reason and message that it counts with now.
 
     ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
-    ``differs`` if the earlier run's verification found it different: it is copied again, whatever stands there.
+    ``differs`` if the earlier run's verification found it different: it is copied again, whatever is there.
     ``by`` is when the destination held it, in seconds since 1970; 0 where the earlier run did not say.
     """
 
@@ -98,7 +98,7 @@ class TakenOver:
             self.close()
 
     def settle(self, done: Done) -> None:
-        """Settle an entry that stands."""
+        """Settle an entry whose copy is there."""
         self._writer.listed.add(done.entry.size)
         self._writer.settle(done.entry, done.reason, done.message)
 

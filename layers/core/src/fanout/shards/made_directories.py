@@ -14,7 +14,7 @@ from fanout.shards.rounds import rounds_done
 class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     """A directory that a run made, with the attributes to set when everything is in it.
 
-    No entry stands for an ``implied`` one, which gets its mode alone. One that gets attributes of the request counts as
+    An ``implied`` one is no entry, which gets its mode alone. One that gets attributes of the request counts as
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
     """
 

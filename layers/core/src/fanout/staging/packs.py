@@ -34,7 +34,7 @@ class Packed(Struct, frozen=True):
 
 
 def packed_row(packed: Packed) -> list[Any]:
-    """A packed entry, as it stands in the index of a pack."""
+    """A packed entry, as a row of the index of a pack."""
     chunks = [[chunk.offset, chunk.length, chunk.key, chunk.start] for chunk in packed.chunks]
     return [packed.path, f"{packed.crc64nvme:016x}", attributes_row(packed.attributes), chunks]
 

@@ -36,7 +36,7 @@ def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[st
 
 
 def write_latest(plan: Plan, summary: SummaryDocument, ledger: Ledger) -> None:
-    """Make this run the one that the next run is shown beside."""
+    """Make this run the one that the next run is compared with."""
     ledger.of_run(keys.LATEST).write(_key(plan), Latest(figures_of(summary), summary.earlier))
 
 

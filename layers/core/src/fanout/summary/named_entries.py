@@ -1,4 +1,4 @@
-"""The entries that the page of a run names beside the failed ones: planned, deleted, refused to delete."""
+"""The entries that the page of a run names besides the failed ones: planned, deleted, refused to delete."""
 
 from __future__ import annotations
 

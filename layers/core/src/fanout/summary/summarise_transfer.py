@@ -159,7 +159,7 @@ def _earlier(ledger: Ledger) -> SummaryDocument | None:
 
 
 def _written(summary: SummaryDocument, known: SummaryDocument | None, ledger: Ledger) -> SummaryDocument:
-    """The summary that stands: this one, or that of an earlier attempt. Raises ``LedgerBroken`` for another's."""
+    """The summary that counts: this one, or that of an earlier attempt. Raises ``LedgerBroken`` for another's."""
     if known is None and ledger.has(keys.SUMMARY):
         ledger.write(keys.SUMMARY, summary)
         return summary

@@ -90,7 +90,7 @@ class Verifier:
     ) -> Verified:
         """Compare the destination's entry with what ``expected`` saw at the source; ``result`` if they are equal.
 
-        ``links`` says how the names of its file are grouped differently, empty if they are not. ``listed`` is the ETag
+        ``links`` names the difference of its hard links, empty for none. ``listed`` is the ETag
         that a listing of the destination shows, empty where none was made.
         """
         here, there, found = Seen(), Seen(), None

@@ -1,1 +1,1 @@
-"""AWS beside S3: signer, credentials, boto3's clients."""
+"""AWS besides S3: signer, credentials, boto3's clients."""

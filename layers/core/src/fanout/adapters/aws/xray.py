@@ -1,4 +1,4 @@
-"""The trace of a task: one subsegment, sent to X-Ray's daemon, which Lambda runs beside the function.
+"""The trace of a task: one subsegment, sent to X-Ray's daemon, which Lambda runs next to the function.
 
 Formats: docs.aws.amazon.com/xray/latest/devguide/xray-api-segmentdocuments.html, xray-api-sendingdata.html (the
 daemon's header) and xray-concepts.html#xray-concepts-tracingheader.

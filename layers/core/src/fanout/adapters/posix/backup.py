@@ -74,9 +74,9 @@ class Backup:
             self._directories.hold(self._place).let_go()
 
     def keep(self, directory: int, path: str, new: os.stat_result | None = None) -> None:
-        """Keep what stands at a path of the mount, in ``directory``, before ``new`` replaces it or it is deleted.
+        """Keep what is at a path of the mount, in ``directory``, before ``new`` replaces it or it is deleted.
 
-        What is missing is not kept. Raises ``OSError``, and ``ItemError`` where it cannot be told what is to be kept.
+        What is missing is not kept. Raises ``OSError``, and ``ItemError`` where it is unknown what is to be kept.
         """
         parent, slash, name = path.removeprefix(self._root).rpartition("/")
         with self._directories.hold(self._made_directory(parent + slash)) as kept:

@@ -1,4 +1,4 @@
-"""What a directory of a mount does beside holding a tree: staging, links, versions, fencing, what it cannot keep."""
+"""The directory of a mount besides the tree in it: staging, links, versions, fencing, what it cannot keep."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PosixFileSystem:
         allowed: Allowed = _ALL,
     ) -> None:
         """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
-        ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself;
+        ``stages_at`` one that holds the run's staging directory, where that is not in the tree itself;
         ``spares`` one in which a source deletes nothing. ``allowed`` is what copies may have here, whatever a row of
         the ledger or a pack says.
         """

@@ -1,4 +1,4 @@
-"""Gives a staged file its place, where the request says what becomes of a file that stands there.
+"""Gives a staged file its place, where the request says what becomes of a file that is there.
 
 | overwrite | at the place                                   | then                                     |
 |-----------|------------------------------------------------|------------------------------------------|
@@ -42,7 +42,7 @@ class Placing:
 
     @property
     def replaces_all(self) -> bool:
-        """Whether a rename does: whatever stands there is replaced, and not kept."""
+        """Whether a rename does: whatever is there is replaced, and not kept."""
         return self._overwrite is Overwrite.ALWAYS and self._backup is None
 
     def place(self, staged: int, staged_name: str, directory: int, path: str) -> None:

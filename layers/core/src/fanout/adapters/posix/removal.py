@@ -25,7 +25,7 @@ _NOT_YET = GONE | STALE | HOLDS | HELD
 
 
 def remove_tree(above: int, name: str) -> None:
-    """Remove what stands under a name of an open directory; what is gone already counts as removed.
+    """Remove what is under a name of an open directory; what is gone already counts as removed.
 
     A symlink goes itself, and nothing that it leads to. Directories further down are moved up into this one before
     they are read, so neither the stack nor the number of descriptors grows with the depth.

@@ -1,4 +1,4 @@
-"""The run's own directory at the destination's root, where files stand until they are whole.
+"""The run's own directory at the destination's root, where files lie until they are whole.
 
 A rename puts a staged file in place, so a reader sees the old file or the new one. No name needs a suffix, and one
 removal clears the leftovers of a crash. Creations spread over directories and so do not queue behind each other (EFS
@@ -147,7 +147,7 @@ class Staging:
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 
     def fence(self, place: str, run_id: str) -> bool:
-        """Remove the directory of another run, which stands at ``place``; false where there is none.
+        """Remove the directory of another run, which is at ``place``; false where there is none.
 
         A place or a name that leads out of the mount is no run's.
         """

@@ -32,7 +32,7 @@ class UploadBlocks:
         condition: Condition = ANYTHING,
         write_headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
-        """``write_headers`` are those that the upload was begun with, beside its attributes."""
+        """``write_headers`` are those that the upload was begun with, besides its attributes."""
         self._place = place
         self._size = size
         self._upload_id = upload_id

@@ -1,6 +1,6 @@
-"""Attributes as S3 object headers, and back; the Content-Type that a file's name stands for.
+"""Attributes as S3 object headers, and back; the Content-Type of a file's name.
 
-POSIX attributes stand under the keys that AWS's own services (S3 Files, FSx, File Cache,
+POSIX attributes have the keys that AWS's own services (S3 Files, FSx, File Cache,
 DataSync) read and write. Header names are lower-case.
 """
 

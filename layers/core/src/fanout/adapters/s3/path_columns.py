@@ -19,7 +19,7 @@ from fanout.model.segment import Segment
 class PathColumns(Struct, frozen=True):
     """Objects by their paths, which are in order and not empty; the other columns are those of ``ObjectPage``.
 
-    ``archives`` holds storage classes by path, where they are to be told.
+    ``archives`` holds storage classes by path, where they are asked for.
     """
 
     paths: list[str]
@@ -73,7 +73,7 @@ class PathColumns(Struct, frozen=True):
 
 
 def paths_within(segment: Segment, page: ObjectPage, skip: int, *, tells_archives: bool = False) -> PathColumns:
-    """The objects of a page that lie in the segment; ``skip`` characters of each key stand before its path."""
+    """The objects of a page that lie in the segment; ``skip`` characters of each key come before its path."""
     archives = {key[skip:]: one for key, one in page.archives.items()} if tells_archives else {}
     paths = [key[skip:] for key in page.keys] if skip else page.keys
     start = bisect_right(paths, os.fsencode(segment.after), key=str.encode)

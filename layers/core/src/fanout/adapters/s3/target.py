@@ -15,7 +15,7 @@ from fanout.model.outcome import Reason
 
 
 class _ObjectTarget:
-    """What both targets know: where the object comes to lie, and what it is."""
+    """The place of an object that is written, its size, its headers and its condition."""
 
     keeps_holes = False
 

@@ -1,4 +1,4 @@
-"""Decides whether an entry that is to be copied replaces what stands at its place.
+"""Decides whether an entry that is to be copied replaces what is at its place.
 
 | overwrite | at its place                | the source's time    | then         |
 |-----------|-----------------------------|----------------------|--------------|

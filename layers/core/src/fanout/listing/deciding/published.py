@@ -1,6 +1,6 @@
 """Decides which entries of the destination belong to a published tree below the root of a run.
 
-A tree is published where the publisher's note stands in ``versions/``. A run that publishes has a version as its root,
+A tree is published where the publisher's note is in ``versions/``. A run that publishes has a version as its root,
 so what lies below that is its own.
 
 | the note at the destination        | at the source      | a run that writes, below ``versions/`` and at the link |
@@ -27,7 +27,7 @@ from fanout.request.plan import Plan
 # Chosen: a note is some hundred bytes; one that somebody made larger is not read whole.
 _NOTE_BYTES = 64 * 1024
 
-# The text of the note of the tree at a root, which is empty or ends in "/"; None where no note stands there.
+# The text of the note of the tree at a root, which is empty or ends in "/"; None where there is no note.
 NoteOf = Callable[[str], str | None]
 
 
@@ -81,7 +81,7 @@ def published_trees(plan: Plan, source: Tree, destination: Tree, noted: Mapping[
 
 
 def note_in(tree: Tree, root: str) -> str | None:
-    """The text of the publisher's note below a root; ``None`` where none stands, empty where it cannot be read."""
+    """The text of the publisher's note below a root; ``None`` where there is none, empty where it cannot be read."""
     try:
         entry = tree.find(f"{root}{INSIDE_VERSIONS}{PUBLISHER}")
     except ItemError:  # a symlink or a file above it: no version lies there

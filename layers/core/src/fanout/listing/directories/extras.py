@@ -28,7 +28,7 @@ class Extras:
     Entries that are not certain yet are held: at most one for every byte of a path. ``at_source`` says
     whether the source holds a non-directory entry under a name (without ``/``), or anything below a
     path that ends in ``/``. It is asked once for each name above the segment or before it, and where a
-    listing is cut; of all other names the listing itself has told.
+    listing is cut; the listing itself has shown all other names.
     """
 
     def __init__(self, at_source: Callable[[str], bool], segment: Segment, *, on_files: bool) -> None:
@@ -72,7 +72,7 @@ class Extras:
     def _is_below_file(self, path: str) -> bool:
         """Whether the source has a file under the name of the directory, or of one above the path.
 
-        A bucket may hold the key ``p`` beside the keys ``p/`` and ``p/q``.
+        A bucket may hold the key ``p`` as well as the keys ``p/`` and ``p/q``.
         """
         return self._files.covers(path) or any(map(self._is_file_elsewhere, self._names_elsewhere(path)))
 

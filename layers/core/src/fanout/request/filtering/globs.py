@@ -104,7 +104,7 @@ def _literal(name: str, position: int) -> tuple[str, int]:
 
 
 def _class(name: str, position: int) -> tuple[str, int]:
-    """A class whose ``[`` stands before the position, and the position after its ``]``."""
+    """A class whose ``[`` comes before the position, and the position after its ``]``."""
     negated = name.startswith(("!", "^"), position)
     position += negated
     items, start = "", position

@@ -1,4 +1,4 @@
-"""Directories of which a listing gives nothing but themselves."""
+"""Pruned directories: listed themselves, contents skipped."""
 
 from __future__ import annotations
 

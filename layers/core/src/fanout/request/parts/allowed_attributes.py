@@ -102,7 +102,7 @@ class Allowed(Struct, frozen=True):
         return replace(known, uid=uid, gid=gid, mode=mode, unreadable={**known.unreadable, **left})
 
     def keeps(self, made: Made, own: int) -> bool:
-        """Whether a copy of an earlier run may be linked as it stands; ``own`` is the user of what is made here."""
+        """Whether a copy of an earlier run may be linked as it is; ``own`` is the user of what is made here."""
         left = self.of(Attributes(made.mode, made.uid, made.gid), is_directory=False).unreadable
         return not left or (set(left) == {OWNERS} and made.uid == own and not made.mode & _BOTH)
 

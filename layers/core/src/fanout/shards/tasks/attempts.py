@@ -21,7 +21,7 @@ from fanout.work.rates.run_limits import minute_of
 
 
 class Progress(Struct, frozen=True):
-    """Where a shard stands after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone.
+    """The progress of a shard after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone.
 
     ``failures`` counts the entries that this task could not copy by the names of their ``Reason``.
     """
@@ -63,7 +63,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
 
 
 def note_throttling(context: Context) -> None:
-    """Note that this task was told to slow down, for PaceCopy."""
+    """Note that this task was throttled, for PaceCopy."""
     minute = minute_of(context.clock.now())
     context.ledger.whole_run().mark(f"{keys.THROTTLED}{minute:010d}/{context.nonce}")
 

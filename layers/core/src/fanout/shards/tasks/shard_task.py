@@ -118,6 +118,6 @@ class ShardTask:
         return nothing_done(f"none of {left:,} {self._did}", self.context, passing, cut_off)
 
     def progress(self, done: int, worked: Count = Count(), failures: Mapping[str, int] | None = None) -> Progress:  # noqa: B008
-        """Where the shard stands after so many more."""
+        """The progress of the shard after so many more."""
         total = self.settled + done
         return Progress(total, total >= self.total, worked, failures or {})

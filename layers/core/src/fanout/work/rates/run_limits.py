@@ -19,7 +19,7 @@ LEAST_SHARE_BYTES = 4 * MIB
 
 # Chosen: seconds between two looks of a function at the rates and the other functions, and where there is no rate.
 LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
-# A note of a function at work counts for the minute in which it stands, and a little longer: the next one may be late.
+# A note of a function at work counts for its minute, and a little longer: the next one may be late.
 NOTE_SECONDS = 60.0
 LATE_NOTE_SECONDS = 20.0
 
@@ -63,7 +63,7 @@ def amount(name: str, cost: Cost, rate: PacedRate) -> float:
 
 
 def minute_of(time: float) -> int:
-    """The minute that a note stands in."""
+    """The minute of a note."""
     return int(time // NOTE_SECONDS)
 
 

@@ -117,7 +117,7 @@ class Throttle(TaskLimiter):
         return not self._buckets
 
     def _take(self, cost: Cost, ticket: object) -> float:
-        """Use what it costs, if that is there beside what those wait for that came first; else the seconds to wait.
+        """Take ``cost`` now if it is free after what earlier callers wait for; else return the seconds to wait.
 
         A function without any share is not to begin what it could not go on with: hence ``LEAST_AMOUNT``.
         """

@@ -78,7 +78,7 @@ def delete_listed(
 
 
 def _delete_anew(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:
-    """Delete an entry; below the directory that stands there now, where the open one was removed by others."""
+    """Delete an entry; below the directory that is there now, where the open one was removed by others."""
     try:
         _delete(room, path, listed, backup, at_source)
     except OSError as error:

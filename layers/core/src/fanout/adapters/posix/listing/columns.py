@@ -40,7 +40,7 @@ def listed_of(
 ) -> list[Listed]:
     """The entries of names in the order of their keys, of which directories' end in ``/``; see ``entry_of``.
 
-    An entry whose kind changed since its name was read stands at its new place.
+    An entry whose kind changed since its name was read is at its new place.
     """
     if all(found):
         kept, there = list(names), cast(Sequence[os.stat_result], found)

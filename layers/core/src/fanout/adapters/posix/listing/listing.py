@@ -216,7 +216,7 @@ class _Listing:
             return None
 
     def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
-        """The first names; what a followed symlink leads to decides where it stands, so those are looked up here."""
+        """The first names; what a followed symlink leads to decides its place, so those are looked up here."""
         names = Names(bounds)
         with os.scandir(descriptor) as found:
             taken = found if path else (child for child in found if not child.name.startswith(STAGING_PREFIX))

@@ -22,7 +22,7 @@ BATCH = 1024
 class Bounds(Struct, frozen=True):
     """The names that can lie in a segment: after ``low``, up to ``high`` (``None``: all), and the directory ``way``.
 
-    Names stand as bytes, those of directories with a ``/``. ``way`` is what the segment begins in, if anything.
+    Names are bytes, those of directories end in ``/``. ``way`` is what the segment begins in, if anything.
     """
 
     low: bytes
@@ -55,7 +55,7 @@ def bounds_below(directory: str, after: bytes, until: bytes) -> Bounds:
 class Names:
     """Collects names in any order and hands out the first of them; ``known`` holds entries that were looked up.
 
-    A directory's name stands with a ``/``.
+    A directory's name ends in ``/``.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -85,7 +85,7 @@ class Names:
                 self._keep_first()
 
     def add_known(self, name: str, entry: Entry) -> None:
-        """Take a name and its entry, whose kind decides where it stands."""
+        """Take a name and its entry, whose kind decides its place."""
         name += "/" if entry.path.endswith("/") else ""
         self.known[name] = entry
         self.add(name)

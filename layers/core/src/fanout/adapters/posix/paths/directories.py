@@ -247,7 +247,7 @@ class Directories:
         return path
 
     def is_in_place(self, path: str) -> bool:
-        """Whether a directory, and each above it, is still what stands under its name; raises as ``hold``."""
+        """Whether a directory, and each above it, is still what its name leads to; raises as ``hold``."""
         with self.hold(path) as held:
             here = os.fstat(held)
         while path:

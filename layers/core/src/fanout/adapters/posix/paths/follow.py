@@ -30,7 +30,7 @@ _REASONS = {
 class Way(Struct, frozen=True):
     """The directories from the root down to one: their identities, and when the youngest symlink among them changed.
 
-    A directory that stands on its own way is a loop. A file behind a symlink that was changed counts as changed,
+    A directory on its own way is a loop. A file behind a symlink that was changed counts as changed,
     however old the file is.
     """
 

@@ -77,7 +77,7 @@ def answered(path: str) -> Iterator[None]:
 
 
 def _confirm_parent(directories: Directories, root: str, path: str) -> None:
-    """Raise unless the nearest directory above a path is still the one that stands there, and each above that one."""
+    """Raise unless the nearest directory above a path is still the one that is there, and each above that one."""
     try:
         nearest = directories.nearest(parent_of(root + path))
         in_place = directories.is_in_place(nearest)

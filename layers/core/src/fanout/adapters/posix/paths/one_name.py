@@ -1,4 +1,4 @@
-"""Names that a run is handed and removes: only of one entry of the directory that it is told."""
+"""Names that a run is handed and removes: only of one entry of the directory that it is given."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _errors(operation: str) -> Iterator[None]:
 
 
 def _removed(above: int, name: str, untouched_since: float) -> bool:
-    """Remove what another probe left; whether nothing of a probe that works stands there."""
+    """Remove what another probe left; whether nothing of a probe that works is there."""
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except OSError as error:

@@ -1,6 +1,6 @@
 """Keeps the versions, notes and link of a published tree from every run but a publishing one.
 
-The publisher's note stands beside the versions, so the tree is found from wherever it is reached.
+The publisher's note lies next to the versions, so the tree is found from wherever it is reached.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class VersionNames:
         self._lock = threading.Lock()
 
     def find(self, path: str, directory: int, name: str) -> os.stat_result | None:
-        """The entry under a name in the directory at ``path``, as it stands there."""
+        """The entry under a name in the directory at ``path``, as it is there."""
         waited = Waited()
         found = _found(directory, name)
         if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS:
@@ -53,9 +53,9 @@ def _read(directory: int) -> None:
 def link_from(
     directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made: Collection[Made]
 ) -> Made | None:
-    """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
+    """Make the entry's path below ``root`` a further name of what is at that path below ``place``.
 
-    Returns what was linked, with the ctime that the link gave it. ``None`` where nothing stands there that still is one
+    Returns what was linked, with the ctime that the link gave it. ``None`` where nothing is there that still is one
     of ``made``, where the file has no room for a name, and where something else has the name already. Raises
     ``OSError``.
     """

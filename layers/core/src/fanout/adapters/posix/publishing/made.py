@@ -1,4 +1,4 @@
-"""Copies as they stand when they are made, for the run that links them in the next version."""
+"""Copies as they are when they are made, for the run that links them in the next version."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ class PosixVersions:
             return False
 
     def _in_the_way(self, problem: str) -> InvalidRequest:
-        """Something else stands where the versions would."""
+        """Something else is where the versions would be."""
         return InvalidRequest("destination", problem, "move that away, or name another destination")
 
 
@@ -242,7 +242,7 @@ def _read(directory: int, name: str) -> bytes:
 
 
 def _note_of(above: int, version: str) -> bytes:
-    """A note as it stands; nothing where somebody put a symlink or a directory in its place."""
+    """A note as it is; nothing where somebody put a symlink or a directory in its place."""
     try:
         return _read(above, f"{_NOTE}{version}")
     except OSError as error:

@@ -6,5 +6,5 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;",
 
 
 def escape(text: str) -> str:
-    """The text as it stands between two tags, line breaks and tabs kept as they are."""
+    """The text between two tags, line breaks and tabs kept as they are."""
     return text.translate(_ESCAPES)
