@@ -1,89 +1,79 @@
-"""The state machine's flow for one run, with its retries and its catches, function by function."""
+"""One execution: the committed state machine, walked, whose functions a script troubles."""
 
 from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
-from datetime import datetime
-from functools import partial
+from collections import Counter
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
-from msgspec import convert
-
-from fanout.copying.copy_shard import copy_shard
-from fanout.copying.record_shard_failure import record_shard_failure
-from fanout.deleting.begin_deletion import begin_deletion
-from fanout.deleting.delete_shard import delete_shard
-from fanout.deleting.remove_directories import remove_directories
-from fanout.deleting.source_looks import look_at_directories, look_at_shard, none_looked_at
-from fanout.finishing.divide import FinishShard
-from fanout.finishing.finish_shard import finish_shard
-from fanout.finishing.finish_tree import finish_tree, unfinished
-from fanout.flow.steps import STEPS
+from fanout.flow.calls import Stack
+from fanout.flow.steps import MOUNTING, STEPS, Mount, run_step
+from fanout.flow.walker import Failed, Walker, by_class
+from fanout.ledger.keys import run_prefix
 from fanout.ledger.ledger import Ledger
-from fanout.listing.gather_segments import gather_segments
-from fanout.listing.hand_back import hand_segment_back, leave_segment
 from fanout.model.document import Json
-from fanout.model.errors import FanoutError, Throttled, Transient
-from fanout.model.segment import Segment
-from fanout.model.shard import Shard
-from fanout.partition.partition_shards import partition_shards
-from fanout.planning.check_mount import check_mount
-from fanout.planning.plan_transfer import plan_transfer
-from fanout.resuming.carry_over import list_in_window, list_or_carry_over
-from fanout.resuming.look_there import list_or_look
-from fanout.staging.digest_destination import digest_destination
-from fanout.staging.pack_shard import pack_shard
-from fanout.staging.unpack_shard import unpack_shard
-from fanout.summary.summarise_transfer import summarise_transfer
-from fanout.verifying.begin_verification import begin_verification
-from fanout.verifying.digest_shard import digest_shard
-from fanout.verifying.verify_shard import verify_shard
-from fanout.work.context import Context
-from fanout.work.windows import held_to_window, paused_until
+from fanout.model.errors import FanoutError
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result
 from tests.adversary.script import Act
-from tests.support.windowed import not_done
+from tests.support.definitions import definition
 
-# As the state machine retries what may pass and what was lost; more tasks than any state takes here.
-RETRIES, TASKS = 6, 400
-# The states that seal what a certificate says, and those whose ledger is kept, by their own names.
-_NAMES = {
-    "plan": "PlanTransfer",
-    "check": "CheckMount",
-    "list": "ListSegment",
-    "list destination": "ListDestination",
-    "gather": "GatherSegments",
-    "partition": "PartitionShards",
-    "finish": "FinishTree",
-    "begin deletion": "BeginDeletion",
-    "record": "RecordShardFailure",
-    "begin verification": "BeginVerification",
-    "verify": "VerifyShard",
-    "digest": "DigestShard",
-    "summarise": "SummariseTransfer",
+# More often than any state is entered here; and more attempts than scripts trouble.
+ENTERED, ATTEMPTS = 1_000, 6
+# The words of scripts for states.
+LABELS = {
+    "PlanTransfer": "plan",
+    "CheckMount": "check",
+    "CheckOtherMount": "check",
+    "ListOneSegment": "list",
+    "ListSegment": "list",
+    "ListDestination": "list destination",
+    "GatherSegments": "gather",
+    "PartitionShards": "partition",
+    "CopyShard": "copy",
+    "PackShard": "pack",
+    "UnpackShard": "unpack",
+    "DigestDestination": "digest",
+    "RecordShardFailure": "record",
+    "FinishTree": "finish",
+    "FinishShard": "finish shard",
+    "BeginDeletion": "begin deletion",
+    "LookAtSource": "look",
+    "DeleteShard": "delete",
+    "LookAtDirectories": "look at directories",
+    "RemoveDirectories": "remove directories",
+    "BeginVerification": "begin verification",
+    "DigestShard": "digest",
+    "VerifyShard": "verify",
+    "SummariseTransfer": "summarise",
 }
-UseCase = Callable[[Context], Any]
 
 
 class Stopped(Exception):
     """The execution was stopped from outside."""
 
 
-class Caught(Exception):
-    """A state failed for good."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.row = {"Error": type(error).__name__, "Cause": json.dumps({"errorMessage": str(error)})}
-
-
 class Endless(Exception):
     """A state is never done."""
+
+
+@cache
+def _definition() -> Json:
+    """With few attempts: those that wait for another run would wait for one that does not go on meanwhile."""
+
+    def bound(value: Any) -> None:
+        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            bound(one)
+        if isinstance(value, dict) and "MaxAttempts" in value:
+            value["MaxAttempts"] = min(value["MaxAttempts"], ATTEMPTS)
+
+    found = deepcopy(definition())
+    bound(found)
+    return found
 
 
 class Machine:
@@ -100,61 +90,39 @@ class Machine:
         self.running = Running(act.run, list(act.faults))
         self.result = Result()
         self._client = lab.client()
-        self._apart = self._digests = ""
         self._moves = options.get("mode") == "move"
-        self._prefix = ""
-        self._again: tuple[UseCase, str] | None = None
+        self._prefix = run_prefix(act.run)
+        self._again: tuple[str, Json] | None = None
+        self._entered: Counter[str] = Counter()
         self.window = str(options.get("limits", {}).get("window", ""))
 
     @property
     def verifies_after(self) -> bool:
         """Whether what is listed is listed for the verification that follows a copy."""
-        return bool(self._prefix)
+        return self._prefix != run_prefix(self.run_id)
 
     def run(self) -> Result:
         """The whole execution."""
         self.lab.going.add(self.run_id)
+        execution = {"Id": self.run_id, "Name": self.run_id}
+        walker = Walker(
+            _definition(), self._task, self._rows, self.lab.clock, execution, self._failure, entered=self._enter
+        )
         try:
-            self._flow()
+            walker.run(self.request)
         except Stopped:
             self.result.status = "STOPPED"
+        except Failed as failed:
+            if not self.result.status:
+                self.result.status, self.result.error = "FAILED", failed.output()
         finally:
             self.lab.going.discard(self.run_id)
+        if self.result.status not in ("STOPPED", "SKIPPED") and self.result.error is None:
+            self._read_summary()
         return self.result
 
-    def _flow(self) -> None:
-        result = self.result
-        try:
-            state = self._plan()
-        except Caught as caught:
-            result.status, result.error = "FAILED", caught.row
-            return
-        if "holder" in state:
-            result.status = "SKIPPED"
-            return
-        error: Any = None
-        verify, extras = "none", 0
-        try:
-            self._apart, self._digests = state["run"]["apart"], state["run"]["digests"]
-            if self.lab.between_mounts:
-                self._task("check", check_mount, "source")
-            what = self._list(state["list"])
-            verify, extras = what["verify"], what["extras"]
-            if what["next"] == "verify":
-                self._verify()
-            elif what["next"] != "plan":
-                self._copy()
-        except Caught as caught:
-            error, what = caught.row, {"next": "copy"}
-        if what["next"] not in ("verify", "plan"):
-            error = self._end(error, verify, extras)
-        try:
-            summary = self._task("summarise", lambda context: summarise_transfer(error, context))
-        except Caught as caught:
-            result.status, result.error = "FAILED", caught.row
-            return
-        result.status = summary["status"]
-        ledger = Ledger(self.lab.store.plain, self.run_id)
+    def _read_summary(self) -> None:
+        result, ledger = self.result, Ledger(self.lab.store.plain, self.run_id)
         with self.lab.conductor.paused():
             try:
                 result.summary = ledger.read_json("summary.json")
@@ -166,236 +134,86 @@ class Machine:
                 return
             result.error = result.summary.get("error")
 
-    def _plan(self) -> Any:
-        mounts = tuple(self.lab.mounts) if self.lab.between_mounts else ("data",)
+    def _enter(self, state: str) -> None:
+        self._entered[state] += 1
+        if self._entered[state] > ENTERED:
+            raise Endless(f"{state} is entered again and again")
 
-        def plan(context: Context) -> Any:
-            return plan_transfer(self.request, context, mounts, 10, WORK, execution=self.run_id)
-
-        state = self._task("plan", plan, "none")
-        if "holder" not in state:
-            self._task("check", check_mount, "destination" if self.lab.between_mounts else "both")
-        return state
-
-    def _list(self, reference: Json) -> Any:
-        source = "source" if self.lab.between_mounts else "both"
-        while reference["count"]:
-            for row in self._rows(reference["key"]):
-                segment = convert(row, Segment)
-                if self.lab.between_mounts:
-                    there, leave = partial(list_or_look, segment), partial(leave_segment, segment)
-                    self._task("list destination", there, "destination", leave)
-                lists = list_in_window if self.window else list_or_carry_over
-                self._task("list", partial(lists, segment), source, partial(hand_segment_back, segment))
-            number = reference["round"]
-            reference = self._task("gather", partial(gather_segments, number), "none")
-            if reference["count"]:
-                self._wait(paused_until(self.window, self.lab.clock.now()))
-        return self._task("partition", partition_shards, "none")
-
-    def _copy(self) -> None:
-        for row in self._rows(f"runs/{self.run_id}/shards.json"):
-            shard = convert(row["shard"], Shard)
-            try:
-                self._copy_shard(shard)
-            except Caught as caught:
-                self._task("record", partial(record_shard_failure, shard, caught.row), "none")
-
-    def _copy_shard(self, shard: Shard) -> None:
-        if not self.lab.between_mounts:
-            self._until_done("copy", partial(copy_shard, shard), "both")
-            return
-        following = "digest"
-        stands = lambda _context: {"next": "unpack"}  # noqa: E731
-        for _ in range(TASKS):
-            if following == "digest" and self._digests:
-                self._until_done("digest", partial(digest_destination, shard), "destination")
-            if following != "unpack":
-                self._task("pack", partial(pack_shard, shard), "source", stands)
-            answer = self._task("unpack", partial(unpack_shard, shard), "destination", stands)
-            following = "digest" if self._waited(answer) else answer["next"]
-            if following == "done":
-                return
-        raise Endless("a shard is never unpacked")
-
-    def _end(self, error: Any, verify: str, extras: int) -> Any:
-        """FinishTree and what follows it; returns the error, if there is one."""
-        sees = "destination" if self.lab.between_mounts else "both"
-        try:
-            deletes = error is None and extras > 0
-            self._finish(deletes, sees)
-            self.result.finished = True
-            if error is not None:
-                self._leave_source()
-                return error
-            if extras:
-                self._delete()
-            if verify == "all":
-                begun = self._task("begin verification", lambda context: begin_verification(context, WORK), "none")
-                self._prefix, self._apart = begun["run"]["prefix"], begun["run"]["apart"]
-                self._list(begun["list"])
-                self._verify()
-                if "moves" in begun["run"]:
-                    self._delete_moved()
-                self._prefix = ""
-            elif verify == "copied":
-                self._verify()
-        except Caught as caught:
-            self._leave_source()
-            self._prefix = ""
-            return error or caught.row
-        return None
-
-    def _delete_moved(self) -> None:
-        """BeginDeletion, DeleteShards and RemoveDirectories of a move, at the source."""
-        sees = "source" if self.lab.between_mounts else "both"
-        deletion = self._task("begin deletion", begin_deletion, "none")
-        for row in self._rows(deletion["key"]) if deletion["count"] else ():
-            try:
-                self._until_done("delete", partial(delete_shard, convert(row["shard"], Shard)), sees)
-            except Caught:
-                continue  # the Map tolerates it, and the summary finds it
-        self._until_done("remove directories", remove_directories, sees)
-
-    def _leave_source(self) -> None:
-        """RemoveDirectories of a move that broke off: with it goes the run's right to delete."""
-        if self._moves:
-            sees = "source" if self.lab.between_mounts else "both"
-            with suppress(Caught):
-                self._until_done("remove directories", partial(remove_directories, broken=True), sees)
-
-    def _finish(self, deletes: bool, sees: str) -> None:
-        mapped = -1
-        for _ in range(TASKS):
-            stays = lambda _context, at=mapped: unfinished(at)  # noqa: E731
-            answer = self._task("finish", partial(finish_tree, deletes=deletes, mapped=mapped), sees, stays)
-            if answer["done"]:
-                return
-            self._waited(answer)
-            mapped = answer["round"]
-            for row in self._rows(answer["key"]) if answer["count"] else ():
-                shard = convert(row["shard"], FinishShard)
-                try:
-                    self._until_done("finish shard", partial(finish_shard, shard), sees)
-                except Caught:
-                    continue  # the Map tolerates it, and FinishTree goes on with it
-        raise Endless("the tree is never finished")
-
-    def _delete(self) -> None:
-        """RemoveDirectories comes last in any case: with it goes the run's right to write."""
-        sees = "destination" if self.lab.between_mounts else "both"
-        try:
-            deletion = self._task("begin deletion", begin_deletion, "none")
-        except Caught:
-            self._until_done("remove directories", partial(remove_directories, broken=True), sees)
-            raise
-        for row in self._rows(deletion["key"]) if deletion["count"] else ():
-            try:
-                self._delete_shard(convert(row["shard"], Shard), sees)
-            except Caught:
-                continue  # the Map tolerates it, and the summary finds it
-        broken = False
-        if self.lab.between_mounts:
-            try:
-                self._until_done("look at directories", look_at_directories, "source")
-            except Caught:
-                broken = True
-        self._until_done("remove directories", partial(remove_directories, broken=broken), sees)
-
-    def _delete_shard(self, shard: Shard, sees: str) -> None:
-        for _ in range(TASKS):
-            if self.lab.between_mounts:
-                self._task("look", partial(look_at_shard, shard), "source", partial(none_looked_at, shard))
-            answer = self._task("delete", partial(delete_shard, shard), sees, not_done)
-            if answer["done"]:
-                return
-            self._waited(answer)
-        raise Endless("a shard is never deleted")
-
-    def _verify(self) -> None:
-        for row in self._rows(f"{self._prefix or f'runs/{self.run_id}/'}shards.json"):
-            shard = convert(row["shard"], Shard)
-            sees = "destination" if self.lab.between_mounts else "both"
-            try:
-                if self.lab.between_mounts:
-                    self._until_done("digest", partial(digest_shard, shard), "source")
-                self._until_done("verify", partial(verify_shard, shard), sees)
-            except Caught:
-                continue  # the Map tolerates it, and the summary finds it
-
-    def _rows(self, key: str) -> list[Json]:
+    def _rows(self, _bucket: str, key: str) -> Any:
         """What a Map reads of the ledger, by the service itself."""
         with self.lab.conductor.paused():
-            try:
-                rows: list[Json] = json.loads(self.lab.store.plain.get(key))
-            except (FanoutError, ValueError) as error:
-                raise Caught(error) from error
-            return rows
+            return json.loads(self.lab.store.plain.get(key))
 
-    def _until_done(self, state: str, use_case: UseCase, sees: str) -> None:
-        for _ in range(TASKS):
-            answer = self._task(state, use_case, sees, not_done)
-            if answer["done"]:
-                return
-            self._waited(answer)
-        raise Endless(f"{state} is never done")
+    def _failure(self, error: Exception) -> Failed | None:
+        """How Step Functions sees what a function raised."""
+        return None if isinstance(error, Stopped | Endless) else by_class(error)
 
-    def _waited(self, answer: Json) -> bool:
-        """Whether the state machine waits for the window before it goes on."""
-        return self._wait(answer.get("until", ""))
-
-    def _wait(self, until: str) -> bool:
-        if until:
-            self.lab.clock.wait(max(0.0, datetime.fromisoformat(until).timestamp() - self.lab.clock.now()))
-        return bool(until)
-
-    def _task(self, state: str, use_case: UseCase, sees: str = "none", hand_back: UseCase | None = None) -> Any:
-        """A task with its retries, held to the window if it has a ``hand_back``. Raises ``Caught`` or ``Stopped``."""
-        if hand_back is not None and self.window:
-            use_case = partial(_held, self.window, use_case, hand_back)
-        problem: BaseException = Transient("nothing was tried")
-        for _ in range(RETRIES + 1):
-            if self.running.stopped:
-                raise Stopped
-            self._again = (use_case, sees)
-            try:
-                answer = self._attempt(state, use_case, sees)
-            except (Throttled, Transient, Killed) as error:
-                problem = error
-                continue
-            except FanoutError as error:
-                raise Caught(error) from error
-            except Stopped:
-                raise
-            except Exception as error:
-                self._unnamed(state, error)
-                raise Caught(error) from error
-            if self.running.stopped:
-                raise Stopped
-            return answer
+    def _task(self, _function: str, event: Json) -> Any:
+        """An attempt of the step that an event names, and what is known of the run by its answer."""
+        name = event["step"]
+        if name in ("PaceCopy", "EndPacing"):  # no Map runs here
+            return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
         if self.running.stopped:
             raise Stopped
-        raise Caught(problem)
+        if name == "PlanTransfer":
+            offered = {function: function for function in MOUNTING.values()}
+            event["functions"] = [offered] * len(self.lab.mounts)
+        elif not STEPS[name].whole_run:
+            self._prefix = event["run"]["prefix"]
+        self._again = name, event
+        try:
+            answer = self._attempt(name, event)
+        except Killed:
+            if self.running.stopped:
+                raise Stopped from None
+            raise Failed("Lambda.Unknown", json.dumps({"errorMessage": "the function was killed"})) from None
+        except FanoutError:
+            if self.running.stopped:
+                raise Stopped from None
+            raise
+        except Exception as error:
+            self._unnamed(LABELS[name], error)
+            raise
+        if self.running.stopped:
+            raise Stopped
+        if name == "PlanTransfer" and "holder" in answer:
+            self.result.status = "SKIPPED"
+        if name == "FinishTree" and answer["done"]:
+            self.result.finished = True
+        if name == "SummariseTransfer":
+            self.result.status = answer["status"]
+        return STEPS[name].answers(event, answer)
 
-    def _attempt(self, state: str, use_case: UseCase, sees: str) -> Any:
+    def _attempt(self, name: str, event: Json) -> Any:
         if self.window:
             self.lab.clock.wait(30 * (self.lab.script.seed % 11))
+        step, state = STEPS[name], LABELS[name]
+        mounts = tuple(self.lab.mounts) if self.lab.between_mounts else ("data",)
+        prefix = "" if step.whole_run or step.run_id is not None else event["run"]["prefix"]
         with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
-            named = _NAMES.get(state, "")
-            context = self.lab.context(self.run_id, self._prefix, self._client, sees, named)
+            context = self.lab.context(self.run_id, prefix, self._client, self._sees(name), step.acts_as or name)
             try:
-                return use_case(STEPS[named].inside(context) if named else context)
+                return run_step(step, event, context, Stack(mounts, 10, WORK))
             finally:
                 context.release()
+
+    def _sees(self, name: str) -> str:
+        """The end that the state's function sees; a move deletes at the source."""
+        mount = STEPS[name].mount
+        if mount is Mount.NONE:
+            return "none"
+        if not self.lab.between_mounts:
+            return "both"
+        at_source = mount is Mount.SOURCE or (self._moves and name in ("DeleteShard", "RemoveDirectories"))
+        return "source" if at_source else "destination"
 
     def twice(self, attempt: Attempt) -> None:
         """Carry out the task at work once more, in the middle of itself, as a queue that delivers twice."""
         if self._again is None or attempt.state in ("plan", "summarise"):
             return
-        use_case, sees = self._again
         faults, self.running.faults = self.running.faults, []
         try:
-            self._attempt(attempt.state, use_case, sees)
+            self._attempt(*self._again)
         except FanoutError:
             return  # nobody waits for its answer
         except Exception as error:  # noqa: BLE001 - it is what is looked for
@@ -408,7 +226,3 @@ class Machine:
         self.result.unnamed.append(
             f"{state}: {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         )
-
-
-def _held(window: str, use_case: UseCase, hand_back: UseCase, context: Context) -> Any:
-    return held_to_window(window, context, use_case, hand_back)
