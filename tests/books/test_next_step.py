@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fanout.books.failures import FailureClass
-from fanout.books.next_step import RULES, Ended, Left, Verb, left_of, next_step
+from fanout.books.next_step import RULES, Ended, Left, left_of, next_step
+from fanout.books.step import Verb
 from fanout.model.errors import TASK_ERRORS
 from fanout.model.outcome import Result
 from fanout.request.course import Mode

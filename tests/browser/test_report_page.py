@@ -12,7 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec import convert
 from playwright.sync_api import Page
 
-from fanout.books.next_step import Verb, next_step_of
+from fanout.books.next_step import next_step_of
+from fanout.books.step import Verb
 from fanout.books.summary_document import SummaryDocument
 from fanout.report.origin import place_of
 from fanout.report.text import dollars, duration, size, spoken

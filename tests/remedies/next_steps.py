@@ -12,7 +12,8 @@ from unittest.mock import patch
 from msgspec import convert
 from typer.testing import CliRunner
 
-from fanout.books.next_step import RULES, Ended, Rule, Step, left_of, next_step
+from fanout.books.next_step import RULES, Ended, Rule, left_of, next_step
+from fanout.books.step import Step
 from fanout.books.summary_document import SummaryDocument
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from fanout.books.next_step import RULES, Ended, Verb
+from fanout.books.next_step import RULES, Ended
+from fanout.books.step import Verb
 from fanout.model.document import Json
 from fanout.model.errors import (
     TASK_ERRORS,

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fanout.books.next_step import Ended, Step, Verb, left_of, next_step
+from fanout.books.next_step import Ended, left_of, next_step
+from fanout.books.step import Step, Verb
 from fanout.ledger.keys import PLAN, REQUEST
 from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from fanout.adapters.s3.client.client import S3Client
-from fanout.books.next_step import Verb
+from fanout.books.step import Verb
 from fanout.ledger.keys import SUMMARY, run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import S3Location
