@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.efs.load import LINK_OPERATIONS_PER_FILE
 from fanout.model.document import Json
+from fanout.model.entry import Kind
 from tests.nfs.inside.mounts import MOUNTS, Mounts, counting
 from tests.support.flow import World
+from tests.support.memory import MemoryTree
 from tests.support.mounts import REQUEST
+from tests.support.publishing import PublishingWorld
 
 FILES, DIRECTORIES = 120, 3
 
@@ -75,3 +79,16 @@ def test_a_deletion_looks_once_and_removes(source: Path, mounts: Mounts) -> None
     counted = run(source, mounts, "run-2", {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 50.0}})
     assert counted["REMOVE"] <= len(gone) + 6, counted
     assert counted.total() <= 4 * len(gone) + 12 * DIRECTORIES + 40, counted
+
+
+def test_a_publication_asks_as_many_for_a_file_that_it_links_as_a_forecast_counts(mounts: Mounts) -> None:
+    world = PublishingWorld(run_id="v1", mount=mounts.a)
+    assert isinstance(world.source, MemoryTree)
+    for number in range(FILES):
+        world.source.put(f"d{number % DIRECTORIES}/f{number}", Kind.FILE, b"bytes")
+    world.publish()
+    time.sleep(1.5)
+    with counting() as counted:
+        assert world.following("v2").publish()["published"]["linked"]["entries"] == FILES
+    assert counted["LINK"] == FILES, counted
+    assert counted.total() <= LINK_OPERATIONS_PER_FILE * FILES + 20 * DIRECTORIES + 200, counted
