@@ -100,8 +100,11 @@ def test_the_old_file_stays_until_the_new_one_is_whole(root: Path, tree: PosixTr
 
 
 def test_what_a_crash_left_staged_goes_with_the_end_of_the_run(root: Path, tree: PosixTree) -> None:
-    lost = PosixTree(root, "tree", "run", "lost-attempt").create(Entry("file", Kind.FILE, 8), PLAIN)
-    lost.write(0, b"half")
+    crashed = os.fork()
+    if crashed == 0:
+        PosixTree(root, "tree", "run", "lost-attempt").create(Entry("file", Kind.FILE, 8), PLAIN).write(0, b"half")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(crashed, 0)[1]) == 0
     assert staged(root)
     write(tree, "other")
     tree.finish()
