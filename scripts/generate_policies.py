@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "MountRoles": (
         *("CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),
-        "VerifyShard",
+        *("VerifyShard", "ShortWay"),
     ),
     "ProbeRoles": ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe", "SummariseProbe"),
     "StartBatchRole": ("StartBatch",),

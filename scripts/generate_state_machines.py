@@ -1,4 +1,4 @@
-"""Writes statemachine/*.asl.json from the YAML beside it; --check only compares.
+"""Writes statemachine/*.asl.json from the YAML beside it, and what ``flow.short_way`` walks; --check only compares.
 
 The YAML is the states language with these words more:
 
@@ -37,6 +37,9 @@ from scripts.draw_flow import drawing
 
 FOLDER = Path(__file__).resolve().parents[1] / "statemachine"
 DRAWING = FOLDER.parent / "docs" / "flow.svg"
+WALKED = FOLDER.parent / "layers/core/src/fanout/flow/transfer.json"
+# What a walk in one function does not heed: the ordinary way has the retries, and catches.
+NOT_WALKED = ("Comment", "Retry", "Catch", "TimeoutSeconds", "ResultWriter", "Label", "Resource")
 NAMES = ("transfer", "probe")
 # Of a function of which Lambda tells nothing; one that takes its time is ended by its own time-out, FunctionSeconds.
 OF_TASKS = {"TimeoutSeconds": 1_830, "Retry": "standard"}
@@ -165,10 +168,26 @@ def _catcher(errors: str, to: str | Json) -> Json:
     return {"ErrorEquals": caught, "ResultPath": target["ResultPath"], "Next": target["Next"]}
 
 
+def walked(machine: Json) -> str:
+    """The machine as one function walks it, a line for each state."""
+    states = {name: _bare(state) for name, state in machine["States"].items() if name != machine["StartAt"]}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(state, ensure_ascii=False)}" for name, state in states.items())
+    return f'{{"States": {{\n{lines}\n}}}}\n'
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _bare(one) for name, one in value.items() if name not in NOT_WALKED}
+
+
 def main(arguments: list[str]) -> int:
     """Write what is generated; with --check say what is not what the YAML gives."""
     written = {FOLDER / f"{name}.asl.json": _text(definition(name)) for name in NAMES}
     written[DRAWING] = drawing(flow("transfer"))
+    written[WALKED] = walked(definition("transfer"))
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         if stale:

@@ -31,6 +31,10 @@ ONE_FILE = {
 }
 
 
+# Of the same run where it goes the short way.
+SHORT = {"PlanTransfer": (10, 10), "ShortWay": (32, 27), "SummariseTransfer": (34, 10)}
+
+
 class Counted(World):
     """Counts the requests of each state."""
 
@@ -62,6 +66,18 @@ def test_a_run_of_one_file_asks_no_more_than_it_did(monkeypatch: pytest.MonkeyPa
     asked = {task: (store.requests[task].total(), store.in_series[task]) for task in ONE_FILE}
     grown = {task: (asked[task], ONE_FILE[task]) for task in ONE_FILE if asked[task] > ONE_FILE[task]}
     assert asked == ONE_FILE, f"grown: {grown}" if grown else "fewer requests: write the new figures here"
+
+
+def test_the_same_run_by_the_short_way_is_three_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = CountedStore(monkeypatch)
+    world = Counted(store=store, short=True)
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("d/f", Kind.FILE, b"hello")
+    assert world.run()["status"] == "SUCCEEDED"
+    assert len(world.entered) + len(("TransferSucceeded?", "Succeeded")) == 7
+    asked = {task: (store.requests[task].total(), store.in_series[task]) for task in store.requests if task in SHORT}
+    assert store.requests.keys() - SHORT.keys() == {"the test"}
+    assert asked == SHORT, "other counts: write the new figures here"
 
 
 class Asked(MemoryTree):

@@ -47,7 +47,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
     state = invoke("PlanTransfer", {"request": REQUEST, **started("run-1")})
     run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": "", "digests": ""}
-    assert state["run"] == run | {"functions": MOUNTING}
+    assert state["run"] == run | {"short": True, "functions": MOUNTING}
     invoke("CheckMount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("ListSegment", {"run": state["run"], "segment": segment})

@@ -80,6 +80,7 @@ NOT_SEEN_HERE = {
         "s3:ListMultipartUploadParts",
     ): "whether an upload that nobody answered is whole",
     ("FinishTreeFunction", "s3:ListMultipartUploadParts"): "the same",
+    ("ShortWayFunction", "s3:ListMultipartUploadParts"): "the same",
     ("FinishTreeFunction", "s3:GetObject"): "an upload whose completion was answered by nobody is looked at",
     ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
     ("FinishShardFunction", "s3:ListMultipartUploadParts"): "the same, of a tree that one function does not finish",
@@ -230,6 +231,26 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("l", {"source": "efs://data/in", "destination": "efs://archive/l", "limits": SPLIT}, fail_shards=True)
 
 
+def short_runs(flow: HandlerFlow, s3: Any, tmp_path: Path) -> None:
+    """Runs whose states after the plan are one function's."""
+    flow.short = True
+    runs: list[tuple[str, dict[str, Any]]] = [
+        ("short-a", {"source": S3_IN, "destination": "efs:///short", "limits": SPLIT}),
+        ("short-b", {"source": "efs:///in", "destination": f"{S3_OUT}short/", "limits": SPLIT, **NAMED}),
+        ("short-c", {"source": S3_IN, "destination": f"{S3_OUT}short-c/", "limits": SPLIT, **NAMED}),
+        ("short-d", {"source": "efs:///in", "destination": f"{S3_OUT}short/", "mode": "sync", **GUARD}),
+        ("short-e", {"source": S3_IN, "destination": "efs:///short", "mode": "sync", **GUARD}),
+    ]
+    for name, request in runs:
+        if name == "short-d":
+            s3.put_object(Bucket=TARGET, Key="out/short/extra", Body=b"extra")
+        assert flow.run(name, request)["status"] == "SUCCEEDED"
+        assert flow.called == ["PlanTransfer", "ShortWay", "SummariseTransfer"], name
+    lost = flow.plan("lost", {"source": S3_IN, "destination": "efs:///lost"})
+    assert flow.step("TakeOver", {"run": lost["run"]}) == {"at": "CheckMount"}
+    flow.short = False
+
+
 def large_runs(flow: HandlerFlow, s3: Any, tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     """Runs that FinishShards finishes, each with two big files."""
     (tmp_path / "data/in/second-big").write_bytes(b"c" * 9_000_000)
@@ -252,6 +273,7 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every_run(flow, s3, machine, tmp_path)
+    short_runs(flow, s3, tmp_path)
     large_runs(flow, s3, tmp_path, monkeypatch)
     names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "PlanProbe")
     once_a_run = {f"{name}Function" for name in names}

@@ -105,7 +105,7 @@ class WalkedEngine(Engine):
 
     def sleep(self, seconds: float) -> None:
         if self._entered[-1].startswith("Wait"):
-            time.sleep(seconds)
+            time.sleep(min(seconds, 1.0))
         else:
             self.waits.append(seconds)
 

@@ -19,7 +19,7 @@ CHOSEN = MOUNTING.keys()
 STATES = states(load())
 TASKS = tasks(load())
 # The functions that two states call.
-CALLS = {"ListOneSegment": "ListSegment", "EndPacing": "PaceCopy"}
+CALLS = {"ListOneSegment": "ListSegment", "EndPacing": "PaceCopy", "TakeOver": "GatherSegments"}
 MAPS = [state for state in STATES if state.body["Type"] == "Map"]
 PASCAL_CASE = re.compile(r"([A-Z][a-z]+)+")
 FORBIDDEN = (
@@ -124,7 +124,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
-        *("Payload", "next", "until", "deletion", "removed", "holder", "pace", "note", "looked", "published"),
+        *("Payload", "next", "until", "deletion", "removed", "holder", "pace", "note", "looked", "published", "short"),
     }
 
 

@@ -53,6 +53,12 @@ PACING_TABLE = tuple(
     for names, interval_seconds, attempts, _ in RETRY_TABLE
 )
 PACING = ("PaceCopy", "EndPacing")
+# One that has begun may be at work, so only what has not is tried again; the account's concurrency, and what wakes up.
+BEGIN_TABLE = tuple(
+    (tuple(name for name in names if name != "Lambda.ClientExecutionTimeoutException"), interval, attempts, longest)
+    for names, interval, attempts, longest in RETRY_TABLE
+    if {"Lambda.TooManyRequestsException", "Lambda.ENINotReadyException"} & {*names}
+)
 # A Map is run again where its list or its results could not be read or written; what is done stays done.
 MAP_RETRY_TABLE = ((("States.ItemReaderFailed", "States.ResultWriterFailed"), 2, 3, 30),)
 
@@ -90,6 +96,12 @@ BUSY = {
 CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [BUSY, "FailedInfrastructure"],
     "CheckMount": [BUSY, "FailedInfrastructure"],
+    "ShortWay": [
+        {"ErrorEquals": ["Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.Timedout"], "ResultPath": None}
+        | {"Next": "TakeOver"},
+        {"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": "WaitForShortWay"},
+    ],
+    "TakeOver": ["FinishTree"],
     "ListOneSegment": ["FinishTree"],
     "CheckOtherMount": ["FinishTree"],
     "ListTree": ["FinishTree"],
@@ -127,7 +139,10 @@ def by_name(state: State) -> str:
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
 def test_every_task_retries_by_the_one_table(task: State) -> None:
     waits = WAIT_TABLE if task.name == "PlanTransfer" else ()
-    assert task.body["Retry"] == retry_of(PACING_TABLE if task.name in PACING else (*waits, *RETRY_TABLE))
+    if task.name == "ShortWay":
+        assert task.body["Retry"] == retry_of(BEGIN_TABLE)
+    else:
+        assert task.body["Retry"] == retry_of(PACING_TABLE if task.name in PACING else (*waits, *RETRY_TABLE))
 
 
 @pytest.mark.parametrize("state", MAPS, ids=by_name)

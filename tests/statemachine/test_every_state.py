@@ -9,7 +9,7 @@ from fanout.model.errors import InvalidRequest, LedgerBroken
 from .definition import for_moto, states
 from .engine import WalkedEngine
 from .fake_functions import always
-from .lambda_service import LambdaService
+from .lambda_service import LambdaService, ServiceError
 
 PAST = "2020-01-01T00:00:00Z"
 # What each run is, which of its functions fail for good, and which answer once that the window is closed.
@@ -19,6 +19,8 @@ RUNS: list[tuple[dict[str, Any], dict[str, Exception], tuple[str, ...]]] = [
     ({"two_mounts": True, "digests": True, "rounds": (("0", "1"),), "extras": ("x",), "verify": "copied"}, {}, ()),
     ({"moves": True, "verify": "all", "extras": ("x",)}, {}, ()),
     ({"holder": "other"}, {}, ()),
+    ({"short": "SummariseTransfer"}, {}, ()),
+    ({"short": "PartitionShards"}, {"ShortWay": ServiceError(500, "Unknown")}, ()),
     ({"paced": True}, {"CopyShard": LedgerBroken("x"), "PaceCopy": LedgerBroken("y")}, ()),
     ({}, {"PlanTransfer": InvalidRequest("a", "b", "c")}, ()),
     ({}, {"SummariseTransfer": LedgerBroken("x")}, ()),

@@ -81,7 +81,7 @@ def test_the_books_of_the_run_end_green_in_one_word_only() -> None:
     # The other green end is reached before anything was done, and only by the plan's own word for it.
     assert {name for name, state in states.items() if "Skipped" in targets(state)} == {"AlreadyRunning?"}
     skips = {"Variable": "$.holder", "IsPresent": True, "Next": "Skipped"}
-    assert states["AlreadyRunning?"]["Choices"] == [skips]
+    assert states["AlreadyRunning?"]["Choices"][0] == skips
     assert {name for name, state in states.items() if "AlreadyRunning?" in targets(state)} == {"PlanTransfer"}
 
 

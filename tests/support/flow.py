@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,8 @@ from fanout.flow.calls import Stack
 from fanout.flow.steps import STEPS, functions_of, run_step
 from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
+from fanout.ledger.kept import KeptStore
+from fanout.ledger.keys import run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
@@ -56,7 +59,10 @@ class ManualClock:
 
 @dataclass
 class World:
-    """Two trees, a ledger, a clock, and runs over them; ``entered`` are the states that were entered."""
+    """Two trees, a ledger, a clock, and runs over them; ``entered`` are the states that were entered.
+
+    ``short``: runs that may go the short way do.
+    """
 
     changes: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     source: Tree = None  # type: ignore[assignment]
@@ -84,6 +90,7 @@ class World:
     allows: StackAllows = field(default_factory=StackAllows)
     mounts: tuple[str, ...] = ("data",)
     entered: list[str] = field(default_factory=list)
+    short: bool = False
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -166,7 +173,17 @@ class World:
             world = copy(self)
             world.prefix = event["run"]["prefix"]
         context = world.context_of(function, step.acts_as or name)
-        return step.answers(event, run_step(step, event, context, Stack(self.mounts, 10, "work")))
+        stack = Stack(self.mounts, 10, "work", begin=world.walks(function) if step.walks else None)
+        answer = step.answers(event, run_step(step, event, context, stack))
+        if name == "PlanTransfer" and not self.short:
+            answer.get("run", {}).pop("short", None)
+        return answer
+
+    def walks(self, function: str) -> Callable[[str], AbstractContextManager[Context]]:
+        """Begins the steps that one function walks through, on one kept ledger."""
+        inside = copy(self)
+        inside.store = KeptStore(self.store, run_prefix(self.run_id))
+        return lambda state: nullcontext(inside.context_of(function, state))
 
     def context_of(self, _function: str, state: str) -> Context:
         """A new attempt of a state, in a function by its name in the template."""

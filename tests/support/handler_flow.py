@@ -39,12 +39,14 @@ class HandlerFlow:
     ) -> None:
         """``maps_url`` is where Step Functions knows the Maps of runs; without it nothing is paced.
 
-        ``before`` is called before a step, once.
+        ``before`` is called before a step, once. ``short``: runs that may go the short way do.
         """
         self._invoke, self._s3, self._monkeypatch, self._bootstrap = invoke, s3, monkeypatch, bootstrap
         self._maps_url = maps_url
         self._mounts = {name: str(path) for name, path in mounts.items()}
         self._fails = False
+        self.short = False
+        self.called: list[str] = []
         self.before: dict[str, Callable[[], None]] = {}
         for name in ("FIRST_MAP_SECONDS", "MAP_SECONDS", "DECIDE_SECONDS", "END_SECONDS", "END_LATER_SECONDS"):
             monkeypatch.setattr(pace_copy, name, 0.0)
@@ -70,6 +72,7 @@ class HandlerFlow:
         return self._walked("probe", probe_id, request, "ProbeSucceeded?")["summary"]
 
     def _walked(self, machine: str, run_id: str, request: dict[str, Any], stop: str) -> Any:
+        self.called.clear()
         found, execution = definition(machine), {"Id": f"{EXECUTIONS}:{run_id}", "Name": run_id}
         # PaceCopy comes before the copying, so that it has a Map to look at.
         walker = Walker(found, self._task, self._rows, self, execution, never, lambda numbers: numbers[::-1])
@@ -95,12 +98,16 @@ class HandlerFlow:
 
     def _task(self, function: str, event: dict[str, Any]) -> Any:
         name = event["step"]
+        self.called.append(name)
         self.before.pop(name, lambda: None)()
         if name in ("PaceCopy", "EndPacing"):
             return self._paced(function, event)
         if self._fails and name in ("CopyShard", "UnpackShard"):
             raise Failed("Broken", '{"errorMessage": "no answer"}')
-        return self._call(function, event)
+        answer = self._call(function, event)
+        if name == "PlanTransfer" and not self.short:
+            answer.get("run", {}).pop("short", None)
+        return answer
 
     def _paced(self, function: str, event: dict[str, Any]) -> Any:
         if not self._maps_url:

@@ -27,6 +27,7 @@ MOUNTED = {
     "FinishTreeFunction",
     "FinishShardFunction",
     "VerifyShardFunction",
+    "ShortWayFunction",
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }

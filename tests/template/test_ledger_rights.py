@@ -70,7 +70,7 @@ def test_the_state_machine_writes_the_results_of_its_maps_alone() -> None:
 
 
 def test_who_may_write_data_is_denied_every_kind_that_is_not_its_own() -> None:
-    data = {"WriteObjectsPolicy", "BeginUploadsPolicy"}
+    data = {"WriteObjectsPolicy", "BeginUploadsPolicy", "ShortWayPolicy"}
     holders = {one for one in FUNCTIONS if data & abilities(resources()[f"{one}Role"]).keys()}
     assert holders == set(WRITE_DATA)
 

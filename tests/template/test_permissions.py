@@ -79,7 +79,7 @@ def _explained(lines: list[str], number: int) -> bool:
 
 
 def test_only_functions_that_write_the_file_system_may() -> None:
-    writing = ("CheckMount", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories")
+    writing = ("CheckMount", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories", "ShortWay")
     assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
     assert roles_with("ProbeMountPolicy") == {"OpenProbeRole", "RunExperimentRole", "CloseProbeRole"}
     assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}
@@ -161,7 +161,9 @@ def test_who_paces_moves_the_map_that_copies_and_no_other() -> None:
 
 def test_only_what_deletes_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:
     deleting = {name for name, s in policies() if s["Effect"] == "Allow" and "s3:DeleteObject" in actions(s)}
-    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint", "StagedPolicy", "UnstagePolicy"}
+    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint", "StagedPolicy", "UnstagePolicy", "ShortWayPolicy"}
+    # A small tree is copied and its extras are deleted in one function.
+    assert roles_with("ShortWayPolicy") == {"ShortWayRole"}
     # RemoveDirectories: a move from a bucket deletes the objects of its directories last.
     assert roles_with("DeleteObjectsPolicy") == {"DeleteShardRole", "RemoveDirectoriesRole"}
     assert not {"DeleteShardRole", "RemoveDirectoriesRole"} & roles_with("WriteObjectsPolicy")
@@ -184,7 +186,7 @@ def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> N
 
 def test_what_writes_may_name_one_acl_and_no_other() -> None:
     found = {name: s for name, s in allowing() if name != "S3Endpoint" and "s3:PutObjectAcl" in actions(s)}
-    assert set(found) == {"CopyTagsPolicy", "BeginUploadsPolicy"}
+    assert set(found) == {"CopyTagsPolicy", "BeginUploadsPolicy", "ShortWayPolicy"}
     for statement in found.values():
         assert actions(statement) == ["s3:PutObjectAcl"]
         assert statement["Condition"] == {"StringEquals": {"s3:x-amz-acl": "bucket-owner-full-control"}}

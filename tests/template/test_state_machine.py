@@ -31,8 +31,8 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
         f"${{{prefix}{name}Arn}}": max(sizes_of(f)[0]) for name, f in functions().items() for prefix in ("", "Second")
     }
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
-    # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy.
-    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(MOUNTING) + 2
+    # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy, TakeOver that of GatherSegments.
+    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(MOUNTING) + 3
     probing = list(tasks_of(json.loads(PROBE_STATE_MACHINE.read_text(encoding="utf-8"))))
     assert len(probing) == len(PROBE)
     tasks += probing

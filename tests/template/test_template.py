@@ -89,6 +89,8 @@ def test_no_two_functions_share_a_role_or_a_log_group() -> None:
     assert len(set(roles)) == len(set(groups)) == len(functions())
 
 
+# What tries out what a mount can do.
+CHECKING = ("CheckMountFunction", "ShortWayFunction")
 # What copies may have; a probe writes none.
 BOUNDS = {"FANOUT_SET_IDS", "FANOUT_ALLOWED_OWNERS"}
 
@@ -108,7 +110,7 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
         assert {key: value for key, value in variables.items() if key not in own} == needed
         of_type = variables.get("FANOUT_FILE_SYSTEM_TYPE")
-        assert of_type == ({"Ref": "FileSystemType"} if name == "CheckMountFunction" else None)
+        assert of_type == ({"Ref": "FileSystemType"} if name in CHECKING else None)
     for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
         assert given.get("SetIds", {"Ref": "SetIds"}) == {"Ref": "SetIds"}

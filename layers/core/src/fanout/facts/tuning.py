@@ -35,6 +35,11 @@ COPY_PART_BYTES = 256 * MIB
 COPY_PARTS_IN_FLIGHT = 64
 # Big files that one function completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
 BIG_FILES_COMPLETED_AT_ONCE = 16
+# Seconds in which the short way begins steps, and for which Step Functions waits where it lost the function.
+SHORT_WAY_SECONDS = 120.0
+# Predicted seconds of several shards that the short way works on one after the other. The Map and its functions take
+# some 10 s to begin, and what they do costs the same.
+SHORT_WAY_SHARDS_SECONDS = 30.0
 # Predicted seconds of finishing that FinishTree does alone. A round of FinishShards costs some 10 s: the Map, cold
 # functions, and FinishTree again. Most runs need two rounds, so below this more functions would save nothing.
 FINISH_ALONE_SECONDS = 20.0

@@ -6,6 +6,7 @@ A call gets the use case, the event, the task's context and the stack. Use cases
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -24,7 +25,10 @@ UseCase = Callable[..., Json]
 
 
 class Stack(Struct, frozen=True):
-    """The settings of a stack that steps need; ``maps`` and ``starts`` make adapters of Step Functions at their use."""
+    """The settings of a stack that steps need; ``maps`` and ``starts`` make adapters of Step Functions at their use.
+
+    ``begin`` begins an attempt of a state that a function walks through; all of them share one kept ledger.
+    """
 
     mounts: tuple[str, ...]
     max_concurrency: int
@@ -34,6 +38,7 @@ class Stack(Struct, frozen=True):
     maps: Callable[[], MapRuns] | None = None
     starts: Callable[[], Starts] | None = None
     probe_directories: Directories | None = None
+    begin: Callable[[str], AbstractContextManager[Context]] | None = None
 
 
 def alone(use_case: UseCase, _event: Json, context: Context, _stack: Stack) -> Json:
@@ -164,6 +169,10 @@ def begin_verification(use_case: UseCase, event: Json, context: Context, stack: 
 def summarise(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
     state = field(event, "state")
     return use_case(state.get("error"), context, state.get("pace"))
+
+
+def short_way(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    return use_case(event, context, stack)
 
 
 # What begins a run

@@ -42,6 +42,7 @@ class Step(Struct, frozen=True):
       ledger after its verification.
     - ``keeps``: nobody writes to the ledger what it reads, so that it is asked once.
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
+    - ``walks`` names the steps that its function carries out itself.
     """
 
     use_case: str
@@ -54,6 +55,7 @@ class Step(Struct, frozen=True):
     whole_run: bool = False
     keeps: bool = False
     acts_as: str = ""
+    walks: tuple[str, ...] = ()
 
     def load(self) -> UseCase:
         """The use case; imports its module at the first call."""
@@ -105,10 +107,17 @@ def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) 
 
 
 S, D = Mount.SOURCE, Mount.DESTINATION
+# What the short way does itself. Who proves, switches or signs is another function.
+WALKED = (
+    *("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"),
+    *("BeginDeletion", "DeleteShard", "RemoveDirectories"),
+)
 STEPS = {
     "PlanTransfer": Step("planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
     "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
+    "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED),
+    "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments"),
     "ListSegment": Step(
         "resuming.carry_over:list_or_carry_over", "ListSegment", S, calls.list_both_ends, calls.hand_segment_back
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from fanout.flow.paths import NotThere, filled, find, holds, put
@@ -76,7 +76,7 @@ class Walker:
         while name not in stops:
             state = states[name]
             self.entered(name)
-            following, data = self._state(state, data, context)
+            following, data = self._state(state, data, {**context, "State": _Entered(name, self.clock)})
             if following is None:
                 break
             name = following
@@ -193,13 +193,29 @@ class Walker:
             raise failed from error
 
     def _wait(self, state: Json, data: Any, context: Json) -> None:
-        if "TimestampPath" in state:
+        if "Seconds" in state:
+            seconds = state["Seconds"]
+        elif "TimestampPath" in state:
             until = datetime.fromisoformat(find(state["TimestampPath"], data, context)).timestamp()
             seconds = until - self.clock.now()
         else:
             seconds = find(state["SecondsPath"], data, context)
         if seconds > 0:
             self.clock.sleep(seconds)
+
+
+class _Entered(dict[str, str]):
+    """The state of a context: its name, and the time when it is first asked for one."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        super().__init__(Name=name)
+        self._clock = clock
+
+    def __missing__(self, name: str) -> str:
+        if name != "EnteredTime":
+            raise KeyError(name)
+        self[name] = datetime.fromtimestamp(self._clock.now(), UTC).isoformat()
+        return self[name]
 
 
 def _next(state: Json) -> str | None:

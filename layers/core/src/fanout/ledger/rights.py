@@ -26,7 +26,15 @@ COMPARE = (
     *("BeginDeletion", "DeleteShard", "RemoveDirectories", STATE_MACHINE),
 )
 # Those whose roles may write objects of trees, or begin uploads.
-WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard")
+WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "ShortWay")
+# Writes what those write that it stands for.
+SHORT_WAY = "ShortWay"
+_STANDS_FOR = frozenset(
+    {
+        *("CheckMount", "ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"),
+        *("BeginDeletion", "DeleteShard", "RemoveDirectories"),
+    }
+)
 _FINISH = ("FinishTree", "FinishShard")
 _WITHDRAW = ("FinishTree", "RemoveDirectories")
 _VERIFY = ("VerifyShard",)
@@ -150,7 +158,20 @@ _BOUNDS: dict[str, tuple[str, ...]] = {
     f"{_RUN}{keys.OUTCOMES}verified-*": _VERIFY,
     f"{_RUN}{keys.OUTCOMES}source-*": _VERIFY,
 }
-KINDS: dict[str, tuple[str, ...]] = {f"{_RUN}{below}": who for below, who in _OF_RUNS.items()} | _BESIDE
+_ALONE = {f"{_RUN}{below}": who for below, who in _OF_RUNS.items()} | _BESIDE
+# What no run comes to that may go the short way: it publishes nothing, restores nothing and deletes at no source.
+_NOT_SHORT = {
+    f"{_RUN}{below}"
+    for below in (
+        *(keys.PUBLISHED, keys.SEALED, keys.VERSION_BEFORE, f"{keys.MADE}*"),
+        *("restores/copies-at-once.json", "restores/*", "deletions/looks/*"),
+        *(keys.SOURCE_FENCED, keys.SOURCE_FINISHED, keys.SOURCE_WITHDRAWN),
+    )
+} | {f"{RUNS}{keys.VERSIONS}/*", f"{RUNS}{keys.DOCTOR}/probe"}
+KINDS: dict[str, tuple[str, ...]] = {
+    pattern: (*who, SHORT_WAY) if _STANDS_FOR & {*who} and pattern not in _NOT_SHORT else who
+    for pattern, who in _ALONE.items()
+}
 WRITERS = tuple(dict.fromkeys(who for writers in KINDS.values() for who in writers))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.once import ANOTHERS
 from fanout.listing.rounds import begin_round
 from fanout.model.books import Books, Count
 from fanout.model.document import Json
@@ -44,13 +46,28 @@ def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURREN
     left_before = ledger.read(keys.round_done_key(number - 1), RoundRecord).left if number > 1 else 0
     records = [segment_record(segment.id, ledger) for segment in read_round(number, left_before, ledger)]
     left = [segment for record in records for segment in record.left]
-    ledger.write(keys.round_done_key(number), _round_of(records, len(left)))
+    if not _closed(number, _round_of(records, len(left)), ledger).left:
+        left = []
     following = number + 1
     if left and following > ROUNDS:
         raise LedgerBroken(f"the listing did not end in {ROUNDS} rounds")
     if not left:
         context.begin("partition")
     return begin_round(context, following, left, at_once)
+
+
+def _closed(number: int, record: RoundRecord, ledger: Ledger) -> RoundRecord:
+    """The record of a round as it stands: this one, or that of an attempt that was lost, which others have read since.
+
+    Raises ``LedgerBroken`` where that one is another, and left segments to list that are not known here.
+    """
+    key = keys.round_done_key(number)
+    if ledger.write_new(key, record):
+        return record
+    standing = ledger.read(key, RoundRecord)
+    if standing != record and standing.left:
+        raise ledger.broken(key, ANOTHERS)
+    return standing
 
 
 def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:

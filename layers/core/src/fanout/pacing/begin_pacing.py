@@ -16,7 +16,7 @@ from fanout.work.rates.run_limits import PacedRate
 
 
 def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> int:
-    """Write pacing/plan.json and, where credits are to be kept, pacing/rate.json; returns the functions at first.
+    """Write pacing/begun.json and, where credits are to be kept, pacing/rate.json; returns the functions at first.
 
     The credits are those of the plan, so this holds for a single shard too, which is not paced later.
     """

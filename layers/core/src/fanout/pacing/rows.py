@@ -21,7 +21,7 @@ class MountWork(Struct, frozen=True):
 
 
 class PacingPlan(Struct, frozen=True):
-    """pacing/plan.json: the functions at first, the work by mount, and when the copying begins, seconds since 1970."""
+    """pacing/begun.json: the functions at first, the work by mount, and when the copying begins, seconds since 1970."""
 
     functions: int
     mounts: dict[str, MountWork]

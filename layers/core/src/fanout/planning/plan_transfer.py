@@ -27,6 +27,7 @@ from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
+from fanout.planning.short_rule import may_go_short
 from fanout.planning.skip_run import skip_run
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
@@ -105,10 +106,9 @@ def plan_transfer(
         pieces = write_carried(earlier, ledger)
     if request.course.goes_back:
         pieces = []
-    return {
-        "run": {**run_reference(plan, ledger, bucket), "functions": called},
-        "list": begin_round(context, 1, pieces, list_concurrency(plan)),
-    }
+    first = begin_round(context, 1, pieces, list_concurrency(plan))
+    short = {"short": True} if "segment" in first and may_go_short(plan) else {}
+    return {"run": {**run_reference(plan, ledger, bucket), **short, "functions": called}, "list": first}
 
 
 def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:

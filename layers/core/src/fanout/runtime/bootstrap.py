@@ -32,6 +32,7 @@ from fanout.model.location import Location, MountLocation, S3Location
 from fanout.ports.aws import Meter, ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
+from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.object_options import ContentType
 from fanout.request.options import Symlinks
@@ -134,10 +135,18 @@ def make_signer() -> Signer:
     return KmsSigner(here.region, here.certificate_key, here.kms_url)
 
 
-def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "", sealed: str = "") -> Context:
+def make_context(
+    run_id: str,
+    prefix: str,
+    remaining_seconds: float,
+    state: str = "",
+    sealed: str = "",
+    kept: WorkStore | None = None,
+) -> Context:
     """The context of one attempt, of the task of a state, that may take so many seconds.
 
-    ``sealed`` is the prefix below which the run seals its ledger, empty for none.
+    ``sealed`` is the prefix below which the run seals its ledger, empty for none. ``kept`` is the ledger's place as a
+    function knows it that walks through several states; what changes during a run is read past it.
     """
     clock = SystemClock()
     nonce = secrets.token_hex(4)
@@ -145,7 +154,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
     opened: list[Tree] = []
 
     store = make_work_store()
-    ledger = sealed_for(state, sealed, Ledger(store, run_id, prefix))
+    ledger = sealed_for(state, sealed, Ledger(store if kept is None else kept, run_id, prefix))
     executions = LateExecutions(make_executions)
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
@@ -182,7 +191,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         reserved_concurrency=settings().reserved_concurrency,
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
-        limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep, remaining_seconds),
+        limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
         mounts_s3_files=settings().mounts_s3_files,
         function=settings().function,

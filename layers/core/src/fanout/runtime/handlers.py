@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
+from msgspec.structs import replace
+
 from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
 from fanout.flow.steps import STEPS, Step, run_step
+from fanout.ledger.kept import KeptStore
+from fanout.ledger.keys import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.runtime.bootstrap import make_context, stack
+from fanout.runtime.bootstrap import make_context, make_work_store, stack
 from fanout.runtime.telemetry import observed
+from fanout.work.context import Context
 
 Handler = Callable[[Json, Any], Json]
+Begin = Callable[[str], AbstractContextManager[Context]]
 # What the command asks a function besides, with no run: by the event's ``step``, and by the function that answers.
 QUESTIONS = {
     ("ExamineNetwork", "CheckMount"): "fanout.runtime.doctor:examine",
@@ -31,7 +38,8 @@ AFTER = {
 
 def handler_of(function: str) -> Handler:
     """The handler of a function. Imports what the step of its name needs; other steps import at their first call."""
-    STEPS[function].load()
+    for known in (function, *STEPS[function].walks):
+        STEPS[known].load()
 
     def handler(event: Json, lambda_context: Any) -> Json:
         name = field(event, "step")
@@ -62,7 +70,8 @@ def _task(name: str, event: Json, lambda_context: Any) -> Json:
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
         context = make_context(run_id, prefix, remaining, state, sealed)
         try:
-            answer = run_step(step, event, context, stack())
+            inside = _begins(run_id, prefix, sealed, lambda_context) if step.walks else None
+            answer = run_step(step, event, context, replace(stack(), begin=inside))
             if name in AFTER:
                 _loaded(AFTER[name])(answer, context.ledger)
         finally:
@@ -70,6 +79,26 @@ def _task(name: str, event: Json, lambda_context: Any) -> Json:
             context.limiter.end()
         counts.update({key: value for key, value in answer.items() if key in ("count", "cursor", "failed")})
         return step.answers(event, answer)
+
+
+def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any) -> Begin:
+    """Begins the steps that a function walks through, on one kept ledger; each is observed as in its own function."""
+    kept = KeptStore(make_work_store(), run_prefix(run_id))
+
+    @contextmanager
+    def begin(state: str) -> Iterator[Context]:
+        if state in BEFORE:
+            _loaded(BEFORE[state])()
+        remaining = lambda_context.get_remaining_time_in_millis() / 1000
+        with observed(state, run_id, lambda_context):
+            context = make_context(run_id, prefix, remaining, state, sealed, kept)
+            try:
+                yield context
+            finally:
+                context.release()
+                context.limiter.end()
+
+    return begin
 
 
 def _place_of(step: Step, event: Json) -> tuple[str, str, str]:

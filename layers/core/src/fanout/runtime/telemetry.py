@@ -57,24 +57,29 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
     Logs an error under its class, then raises it unchanged to the state machine.
     """
     logger, metrics = _logger(), _metrics()
-    logger.append_keys(state=state, run_id=run_id, request_id=lambda_context.aws_request_id, **keys)
-    metrics.add_dimension("state", state)
+    named = {"state": state, "run_id": run_id, "request_id": lambda_context.aws_request_id, **keys}
+    logger.append_keys(**named)
     counts: Json = {}
+    failed = 0
     began = time.monotonic()
     logger.info("task_began")
     try:
         with _in_trace(state, run_id):
             yield counts
     except FanoutError as error:
-        metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
+        failed = 1
         logger.warning("task_failed", extra={"error": type(error).__name__, "error_message": str(error)})
         raise
     except Exception:
-        metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
+        failed = 1
         logger.exception("task_broke")
         raise
     finally:
         seconds = time.monotonic() - began
+        logger.append_keys(**named)  # a task that walks through others has been observing those
+        metrics.add_dimension("state", state)
+        if failed:
+            metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
         metrics.add_metric("Seconds", MetricUnit.Seconds, seconds)
         for name, value in counts.items():
             metrics.add_metric(name, MetricUnit.Count, value)

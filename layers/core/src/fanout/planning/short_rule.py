@@ -1,0 +1,21 @@
+"""Which runs may go the short way: one function carries them through the states that follow the plan."""
+
+from __future__ import annotations
+
+from fanout.request.plan import Plan
+
+
+def may_go_short(plan: Plan) -> bool:
+    """Whether one function may carry out a run, as far as that is small.
+
+    | not                                              | because                                                  |
+    |--------------------------------------------------|----------------------------------------------------------|
+    | with a certificate; of mode move or verify       | who proves is another function than who copies           |
+    | between two mounts                               | a function sees one of them                              |
+    | in a window; with a restore of archived objects  | a state waits, and no function does                      |
+    | a version is published, or published again       | the link is switched by the function that owns versions  |
+    """
+    request, course = plan.request, plan.request.course
+    proves = bool(request.certificate) or course.deletes_proven or course.compares
+    waits = bool(request.limits.window) or request.restores_archived
+    return not (proves or waits or request.between_mounts or plan.version or course.goes_back)

@@ -1,0 +1,175 @@
+"""The short way is lost before each of its requests to the ledger, or wakes up late: the run ends as if it were not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.facts import tuning
+from fanout.flow.short_way import FIRST, definition, places
+from fanout.model.document import Json
+from fanout.report import page
+from fanout.turns.write_turn import WriteTurns
+from fanout.work.context import Context
+from tests.contract.test_write_turns import Known
+from tests.support.finishing import difference, filled_tree
+from tests.support.flow import ManualClock, World
+from tests.support.memory_store import MemoryStore
+
+REQUEST: Json = {
+    "source": "efs:///in",
+    "destination": "efs:///out",
+    "mode": "sync",
+    "delete_guard": {"max_percent": 100},
+    "limits": {"split_bytes": tuning.BLOCK_BYTES},
+}
+
+
+class Lost(BaseException):
+    """The function is gone."""
+
+
+class Fragile(MemoryStore):
+    """Calls ``at`` before the request of a number, counted from when it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: int | None = None
+        self.asked = 0
+        self.at: Callable[[], None] = lambda: None
+
+    def _count(self) -> None:
+        self.asked += 1
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                self.left = None
+                self.at()
+
+    def put(self, key: str, data: bytes) -> None:
+        """See ``ports.store.WorkStore``."""
+        self._count()
+        super().put(key, data)
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        self._count()
+        if key in self._objects:
+            return False
+        super().put(key, data)
+        return True
+
+    def get(self, key: str) -> bytes:
+        """See ``ports.store.WorkStore``."""
+        self._count()
+        return super().get(key)
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """See ``ports.store.WorkStore``."""
+        self._count()
+        return super().list(prefix)
+
+
+@dataclass
+class OnDisk(World):
+    """Each task has adapters of its own, as in a function."""
+
+    mount: Path = Path()
+
+    def context_of(self, _function: str, state: str) -> Context:
+        """A new attempt of a state."""
+        nonce = next(self.nonces)
+        self.source = PosixTree(self.mount, "in", self.run_id, nonce, "source")
+        self.destination = PosixTree(self.mount, "out", self.run_id, nonce)
+        return self.context(state)
+
+
+def of_two_trees(mount: Path) -> tuple[OnDisk, Fragile, Json]:
+    """A run after its plan; its destination lacks files, holds others, and one that is changed."""
+    filled_tree(mount / "in", 1)
+    (mount / "in/big").write_bytes(b"b" * (tuning.BLOCK_BYTES + 1))
+    (mount / "in/symlink").symlink_to("big")
+    (mount / "out/extra/below").mkdir(parents=True)
+    (mount / "out/extra/below/file").write_text("extra")
+    (mount / "out/d0").mkdir()
+    (mount / "out/d0/file").write_text("extra too")
+    store, clock = Fragile(), ManualClock()
+    turns = WriteTurns(store, Known({"run-1"}), clock, ("data",))
+    world = OnDisk(store=store, clock=clock, short=True, turns=turns, mount=mount)
+    state = world.walk("PlanTransfer", REQUEST, "AlreadyRunning?")[1]
+    store.asked = 0
+    return world, store, state
+
+
+def short_way(world: World, state: Json) -> tuple[str, Json]:
+    """The function of the short way; where the ordinary way goes on, and with what."""
+    return world.walk("ShortWay", state, FIRST, *places(definition()))
+
+
+def goes_on(world: World, state: Json) -> Json:
+    """The ordinary way after a function that was lost; what the summary says that no loss changes."""
+    world.walk("WaitForShortWay", state, "TransferSucceeded?")
+    return told(world.summary())
+
+
+def told(summary: Json) -> Json:
+    """What a summary says that no loss changes."""
+    assert summary["status"] == "SUCCEEDED", summary.get("error")
+    return {name: summary[name] for name in ("totals", "listed", "notes") if name in summary}
+
+
+def of_the_whole(mount: Path) -> tuple[int, Json]:
+    """How many requests the whole short way makes, and what the summary then says."""
+    world, store, state = of_two_trees(mount)
+    at, data = short_way(world, state)
+    assert at == "SummariseTransfer", data["short"]
+    asked = store.asked
+    world.walk(at, data, "TransferSucceeded?")
+    assert difference(mount) == []
+    return asked, told(world.summary())
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page is made of each run, which takes most of its time."""
+    monkeypatch.setattr(page, "render_report", lambda *_given, **_named: "")
+
+
+def test_a_short_way_that_is_lost_before_any_request_is_taken_over(tmp_path: Path) -> None:
+    asked, whole = of_the_whole(tmp_path / "whole")
+    for cut in range(asked):
+        mount = tmp_path / str(cut)
+        world, store, state = of_two_trees(mount)
+        store.left, store.at = cut, _lose
+        with pytest.raises(Lost):
+            short_way(world, state)
+        assert goes_on(world, state) == whole, cut
+        assert difference(mount) == [], cut
+        assert not (mount / "out/extra").exists()
+        shutil.rmtree(mount)
+
+
+def _lose() -> None:
+    raise Lost
+
+
+def test_a_short_way_that_wakes_up_after_the_run_changes_nothing(tmp_path: Path) -> None:
+    asked, whole = of_the_whole(tmp_path / "whole")
+    for cut in range(asked):
+        mount = tmp_path / str(cut)
+        world, store, state = of_two_trees(mount)
+        found: list[Json] = []
+        store.left, store.at = cut, lambda w=world, s=state, f=found: f.append(goes_on(w, s))  # type: ignore[misc]
+        short_way(world, state)
+        assert found == [whole], cut
+        # As any late CheckMount, one that had looked for its turn before it froze leaves an empty directory.
+        left = mount / "out/.fanout-staging-run-1"
+        assert difference(mount) == [str(left)] * left.exists() and not any(left.rglob("*")), cut
+        world.walk("SummariseTransfer", state, "TransferSucceeded?")
+        assert told(world.summary()) == whole, cut
+        shutil.rmtree(mount)
