@@ -14,6 +14,7 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NoLimits
+from fanout.work.overlapping import under_way_of_a_thread
 from tests.support.memory import MemorySource, MemoryTarget, MemoryTree
 
 SMALL, LARGE = 100, tuning.BLOCK_BYTES_FREE + 1
@@ -111,6 +112,27 @@ def test_small_objects_are_sent_one_behind_the_other() -> None:
     assert set(destination.asked.most.values()) == {tuning.THREAD_ENTRIES_UNDER_WAY}
     assert outcomes.pop(7).reason is Reason.TRANSIENT
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
+
+
+def test_few_objects_are_under_way_at_first_and_more_with_those_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a connection, and a handshake is work for many objects."""
+    monkeypatch.setattr(tuning, "ENTRIES_UNDER_WAY_FIRST", 2)
+    monkeypatch.setattr(tuning, "ENTRIES_A_CONNECTION", 5)
+    most = 0
+    for done in range(1, 41):
+        source, destination = ServerTree(), MemoryTree()
+        assert len(dict(Copier(source, destination, NEVER).copy_all(filled(source, [SMALL] * done), 1))) == done
+        (most,) = source.asked.most.values()
+        assert most <= 2 + done // 5
+    assert most == 2 + (40 - most) // 5
+
+
+@pytest.mark.parametrize(
+    ("threads", "done", "each"),
+    [(1, 0, 16), (2, 0, 16), (4, 0, 8), (32, 0, 1), (64, 0, 1), (64, 200, 1), (32, 768, 4), (64, 100_000, 2)],
+)
+def test_threads_share_what_may_be_under_way(threads: int, done: int, each: int) -> None:
+    assert under_way_of_a_thread(threads, done) == each
 
 
 def test_of_a_larger_object_a_thread_holds_one() -> None:

@@ -73,6 +73,10 @@ BLOCK_BYTES_FREE = 64 * KIB
 # and on those of all threads together. One thread that never waits is faster than four that share the interpreter.
 THREAD_ENTRIES_UNDER_WAY = 16
 ENTRIES_UNDER_WAY = 128
+# Of all threads, at the beginning, and entries done for each one more: each has a connection, and the handshake of one
+# costs the processor as much as five small objects.
+ENTRIES_UNDER_WAY_FIRST = 32
+ENTRIES_A_CONNECTION = 8
 # Threads are added while the process takes less than this share of a processor, looked at so often,
 # and waits at least for every other entry.
 PROCESSOR_BUSY = 0.7

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import count
 from typing import TypeVar
 
 from fanout.facts import tuning
@@ -31,6 +32,8 @@ def overlap_on(
 
     ``may_wait`` says whether an item may be left waiting; otherwise it is worked on to its end. Items begun
     before the time is up are finished. The more threads there are, the fewer items each of them begins.
+    Each item under way has a connection, and opening one costs more than a small item: few are under way at first,
+    and more with each that is done.
     ``admit`` says whether an item may begin, at once or after a wait. A thread with items under way continues
     those instead of waiting, because an answer that no thread receives is broken off.
     """
@@ -39,12 +42,14 @@ def overlap_on(
     stop = threading.Event()
     done: deque[tuple[int, Done]] = deque()
     at_work: list[None] = []
+    ended, known = count(1), 0
 
     def take() -> tuple[int, Item] | None:
         with lock:
             return None if stop.is_set() or deadline.passed else next(queue, None)
 
     def goes_on(item: tuple[int, Item], steps: Generator[None, None, Done]) -> bool:
+        nonlocal known
         try:
             next(steps)
         except StopIteration as end:
@@ -53,6 +58,7 @@ def overlap_on(
             unfinished.append(item)
         else:
             return True
+        known = next(ended)
         return False
 
     def run() -> None:
@@ -62,8 +68,7 @@ def overlap_on(
             item = take()
             while item is not None or waiting:
                 waits = item is not None and may_wait(item[1])
-                most = min(tuning.THREAD_ENTRIES_UNDER_WAY, tuning.ENTRIES_UNDER_WAY // len(at_work))
-                full = item is None or (waits and len(waiting) >= most)
+                full = item is None or (waits and len(waiting) >= under_way_of_a_thread(len(at_work), known))
                 if full or (waiting and item is not None and not admit(item[1], False)):
                     first, steps = waiting.popleft()
                     if goes_on(first, steps):
@@ -85,3 +90,9 @@ def overlap_on(
                 steps.close()
 
     yield from done_by_threads(run, most_threads, done, stop)
+
+
+def under_way_of_a_thread(threads: int, done: int) -> int:
+    """How many items each of so many threads may have under way when so many are done."""
+    most = min(tuning.ENTRIES_UNDER_WAY, tuning.ENTRIES_UNDER_WAY_FIRST + done // tuning.ENTRIES_A_CONNECTION)
+    return min(tuning.THREAD_ENTRIES_UNDER_WAY, max(1, most // threads))
