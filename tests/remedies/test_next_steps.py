@@ -195,7 +195,7 @@ ENDS = [
     ),
     End("`BudgetRefused`", over_budget, fill=("DOLLARS", "1000")),
     End(
-        "`DeleteRefused` of a sync",
+        "`DeleteRefused`",
         over_its_guard,
         claim=lambda lab: (
             lab.runs[-1].summary["planned"]["to_delete"]["entries"] == 4

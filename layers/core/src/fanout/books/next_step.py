@@ -113,7 +113,7 @@ RULES = (
         errors=frozenset({"InvalidRequest"}),
     ),
     Rule(
-        "`DeleteRefused` of a sync",
+        "`DeleteRefused`",
         Step(
             "see what it would delete, and check that the source is whole; then start it again without --dry-run, with "
             "a higher --max-delete where a limit of delete_guard is named",
