@@ -115,3 +115,20 @@ def test_reads_that_do_not_begin_a_block_ask_for_what_they_want(server: Scripted
     assert source.read(5, 5) == BODY[5:10]
     assert source.read(BLOCK - 7, 7) == BODY[BLOCK - 7 : BLOCK]
     assert ranges_of(server) == ["5-9", f"{BLOCK - 7}-{BLOCK - 1}"]
+
+
+def test_of_an_answer_to_another_request_not_a_byte_is_handed_over(
+    server: ScriptedServer, source: ObjectSource
+) -> None:
+    other = [error(503, "SlowDown"), answer(200, BODY), part(PIECE, BLOCK - 1), part(0, BLOCK - 2)]
+    server.script = [*other, part(0, BLOCK - 1)]
+    assert b"".join(source.stream(0, BLOCK)) == BODY[:BLOCK]
+    assert len(server.requests) == 5
+
+
+def test_a_stream_that_is_left_closes_its_connection(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1), part(0, BLOCK - 1)]
+    pieces = source.stream(0, BLOCK)
+    assert next(pieces) == BODY[:BLOCK]  # less than a piece
+    pieces.close()
+    assert source.read(0, BLOCK) == BODY[:BLOCK]

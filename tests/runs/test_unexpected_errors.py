@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,9 @@ class OddSource:
         if offset:
             raise RecursionError("deep")
         return self._plain.read(offset, length)
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        yield self.read(offset, length)
 
 
 @pytest.mark.parametrize("mode", ["copy", "verify"])

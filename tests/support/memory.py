@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from typing import Self
 
 from msgspec import Struct, field
@@ -48,6 +48,10 @@ class MemorySource:
         """See ``ports.tree.Source``."""
         return self._stored.data[offset : offset + length]
 
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; one piece."""
+        yield self.read(offset, length)
+
     def zeros_at(self, offset: int) -> int:
         """See ``ports.tree.Source``."""
         return 0
@@ -63,6 +67,7 @@ class MemoryTarget:
     """See ``ports.tree.Target``."""
 
     keeps_holes = False
+    takes_pieces = False
 
     def __init__(self, tree: MemoryTree, entry: Entry, attributes: Attributes) -> None:
         self._tree, self._entry, self._attributes = tree, entry, attributes

@@ -62,7 +62,7 @@ class GivenSource:
 
     def __init__(self, source: Source, entry: Entry, given: Rule) -> None:
         self._source, self._entry, self._given = source, entry, given
-        self.read, self.zeros_at = source.read, source.zeros_at
+        self.read, self.stream, self.zeros_at = source.read, source.stream, source.zeros_at
         self.confirm, self.close = source.confirm, source.close
 
     @cached_property

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
+from fanout.copying.one_block import copy_block
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
@@ -218,11 +219,8 @@ class Copier:
                 self._limiter.read(wanted, self._deadline)
             is_counted = wanted > tuning.BLOCK_BYTES_FREE and not self._is_held(entry)
             with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
-                block = source.read(offset, wanted)
-                if len(block) != wanted:
-                    raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                checksum = crc64nvme(block, checksum)
-                target.write(offset, block)
+                write = lambda at, data, _: target.write(at, data)  # noqa: E731
+                checksum = copy_block(source, offset, wanted, checksum, write, pieces=target.takes_pieces)
             offset += wanted
         return checksum
 

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from fanout.copying.one_block import copy_block
 from fanout.facts import aws, tuning
 from fanout.model.books import Count
-from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
+from fanout.model.checksum import NO_BYTES, append_zeros
 from fanout.model.deadline import Deadline
 from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
 from fanout.model.outcome import Reason
@@ -156,16 +157,13 @@ class _BlockCopier:
                 # The last block is written even so: it makes the file.
                 if self._target.keeps_holes and index < self.big.blocks - 1 and self._source.zeros_at(offset) >= length:
                     return Receipt(index, append_zeros(NO_BYTES, length))
-                checksum, word = NO_BYTES, ""
+                checksum, words, pieces = NO_BYTES, [""], self._target.takes_pieces
+                write = lambda at, data, crc: words.append(self._target.write(index, at, data, crc))  # noqa: E731
                 for start in range(0, length, piece_bytes):
                     wanted = min(piece_bytes, length - start)
                     self._limiter.read(wanted, deadline)
-                    data = self._source.read(offset + start, wanted)
-                    if len(data) != wanted:
-                        raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                    checksum = crc64nvme(data, checksum)
-                    word = self._target.write(index, offset + start, data, checksum)
-                return Receipt(index, checksum, word)
+                    checksum = copy_block(self._source, offset + start, wanted, checksum, write, pieces=pieces)
+                return Receipt(index, checksum, words[-1])
             except TimeUp:
                 return None
             except Exception as error:  # noqa: BLE001 - see problem_of

@@ -6,7 +6,7 @@ of ``fanout.model.errors``. Adapters translate vendor errors once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from fanout.model.columns import Listed
@@ -28,6 +28,9 @@ class Source(Protocol):
     def read(self, offset: int, length: int) -> bytes:
         """Up to ``length`` bytes from ``offset``; fewer only at the end of the entry."""
 
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """What ``read`` returns, in pieces, each as soon as it is there. Close it where it is not read to its end."""
+
     def zeros_at(self, offset: int) -> int:
         """How many bytes from ``offset`` are known to be zero without reading them; 0 where that cannot be told."""
 
@@ -46,10 +49,14 @@ class Target(Protocol):
     def keeps_holes(self) -> bool:
         """Whether bytes that are never written become zeros; else every block must be written."""
 
-    def write(self, offset: int, data: bytes) -> None:
-        """Write a block. Blocks come in order, each but the last of ``block_bytes``.
+    @property
+    def takes_pieces(self) -> bool:
+        """Whether a block may be written in pieces, as in a file system."""
 
-        Where ``keeps_holes``, whole blocks of zeros may be left out.
+    def write(self, offset: int, data: bytes) -> None:
+        """Write a block or, with ``takes_pieces``, a piece of one; they come in order.
+
+        Each block but the last is of ``block_bytes``. Where ``keeps_holes``, whole blocks of zeros may be left out.
         """
 
     def send(self, crc64nvme: int) -> None:

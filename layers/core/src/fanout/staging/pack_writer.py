@@ -102,6 +102,7 @@ class PackTarget:
     """See ``ports.tree.Target``: a file that is staged. Holes, and blocks of zeros of a large file, are not."""
 
     keeps_holes = True
+    takes_pieces = False
 
     def __init__(self, writer: PackWriter, entry: Entry, attributes: Attributes) -> None:
         self._writer, self._entry, self._attributes = writer, entry, attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future
 
 from fanout.facts import tuning
@@ -77,6 +77,10 @@ class PackedSource:
         if len(part) != length:
             raise ItemError(Reason.STAGED_BROKEN, f"{key} holds {len(part)} of {length} bytes from {start} on")
         return part
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; a staged object is held whole."""
+        yield self.read(offset, length)
 
     def zeros_at(self, offset: int) -> int:
         following = bisect_right(self._ends, offset)

@@ -7,7 +7,7 @@ a segment's entries at the destination, the attributes of a big file at the sour
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from fanout.facts import tuning
 from fanout.ledger import keys
@@ -121,6 +121,10 @@ class UnseenSource:
         raise InvalidRequest(
             "run.functions", "this function does not see the source", "start it from the state machine"
         )
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; refused."""
+        yield self.read(offset, length)
 
     def zeros_at(self, offset: int) -> int:
         return 0

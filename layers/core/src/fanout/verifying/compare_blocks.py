@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from enum import StrEnum
 
-from fanout.certificate.content_digest import block_digest, digest_of_zeros
+from fanout.certificate.content_digest import digest_of_zeros
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
@@ -112,10 +114,15 @@ def _sums_of_block(source: Source, offset: int, length: int, *, certifies: bool)
     """The checksum of a block and, for a certificate, its SHA-256; what is known to be zero is not read."""
     if source.zeros_at(offset) >= length:
         return append_zeros(NO_BYTES, length), digest_of_zeros(length).hex() if certifies else ""
-    data = source.read(offset, length)
-    if len(data) != length:
+    checksum, came, content = NO_BYTES, 0, hashlib.sha256() if certifies else None
+    with closing(source.stream(offset, length)) as pieces:
+        for data in pieces:
+            checksum, came = crc64nvme(data, checksum), came + len(data)
+            if content is not None:
+                content.update(data)
+    if came != length:
         raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-    return crc64nvme(data, NO_BYTES), block_digest(data).hex() if certifies else ""
+    return checksum, content.hexdigest() if content else ""
 
 
 def _checksums(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -180,10 +181,11 @@ class Verifier:
                 if offset and self.deadline.passed:
                     raise TimeUp
                 self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.deadline)
-                data = source.read(offset, tuning.BLOCK_BYTES)
-                checksum = crc64nvme(data, checksum)
-                if content is not None:
-                    content.update(data)
+                with closing(source.stream(offset, tuning.BLOCK_BYTES)) as pieces:
+                    for data in pieces:
+                        checksum = crc64nvme(data, checksum)
+                        if content is not None:
+                            content.update(data)
             source.confirm(checksum)
             return Seen(to_base64(checksum), source.attributes, content.hexdigest() if content else "")
         finally:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from io import BytesIO
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from fanout.adapters.http.arriving import Arriving, room_for
 from fanout.adapters.http.authorities import trusted_file
+from fanout.adapters.http.heads import header_lines, parse_head
 from fanout.adapters.http.libcurl import pycurl
-from fanout.model.errors import InvalidRequest
 
 # Chosen: a kept connection that was idle for so long is not used again; S3 ends idle ones after some 20 s.
 IDLE_SECONDS = 8
@@ -28,8 +29,6 @@ _SMALL_BUFFER_BYTES = 16 * 1024
 # A response body of this size or more is received into one buffer, not in pieces that are joined. After sending a body
 # as large, a handle keeps no reference to it.
 _LARGE_BYTES = 64 * 1024
-# Headers that libcurl would add, and that are not signed.
-_NOT_SENT = ["Accept:", "Expect:"]
 # The status of a response that is a part of an object.
 PARTIAL = 206
 # curl.se/libcurl/c/libcurl-errors.html: CURLE_PROXY, which pycurl does not name.
@@ -54,11 +53,12 @@ class Timeouts(NamedTuple):
 
 
 class Response(Struct):
-    """The server's response; header names are lower-case."""
+    """The server's response; header names are lower-case. Of the body, ``taken_bytes`` were taken as they came."""
 
     status: int
     headers: dict[str, str]
     body: bytes
+    taken_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
@@ -91,6 +91,7 @@ class Handle:
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
         self._whole: BytesIO | None = None
+        self._arriving: Arriving | None = None
         self._method, self._url = "GET", ""
         self._holds_body = self._is_slow = self.is_fresh = self.is_held_back = False
         self._timeouts = timeouts
@@ -106,23 +107,35 @@ class Handle:
         curl.setopt(pycurl.WRITEFUNCTION, self._pieces.append)
 
     def prepare(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, body_bytes: int, *, slow: bool
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        body_bytes: int,
+        *,
+        slow: bool,
+        place: int | None,
     ) -> None:
         """Set the next request; ``body_bytes`` is about what the response brings.
 
         The response to a ``slow`` one may come a byte at a time, as S3 keeps a connection alive while it works.
+        With ``place``, that of the body in its object, ``pieces`` hands it over as it comes.
         Raises ``InvalidRequest`` for a value that no header can have.
         """
         curl = self.curl
-        curl.setopt(pycurl.HTTPHEADER, _header_lines(headers, body is not None))
+        curl.setopt(pycurl.HTTPHEADER, header_lines(headers, body is not None))
         curl.setopt(pycurl.URL, url)
         self._url, self._error, self.connection = url, None, ()
         self._set_method(method, body)
         if body is not None and len(body) >= _LARGE_BYTES:
             self._holds_body = True
             curl.setopt(pycurl.UPLOAD_BUFFERSIZE, _BUFFER_BYTES)
-        if body_bytes >= _LARGE_BYTES:
-            self._whole = _room_for(body_bytes)
+        if place is not None:
+            self._arriving = Arriving(place)
+            curl.setopt(pycurl.WRITEFUNCTION, self._arriving.add)
+        elif body_bytes >= _LARGE_BYTES:
+            self._whole = room_for(body_bytes)
             curl.setopt(pycurl.WRITEFUNCTION, self._whole.write)
         if slow:
             self._is_slow = True
@@ -138,11 +151,18 @@ class Handle:
     def end(self, error: tuple[int, str] | None) -> None:
         """Note the end of the exchange, with the code and text of its error if it failed."""
         self._error = error
+        if self._arriving is not None:
+            self._arriving.end()
         self._ended.release()
 
     def is_cut_off(self, code: int) -> bool:
         """Whether a kept connection ended before a byte of an answer. libcurl repeats what it failed to receive."""
         return code in _CUT_OFF and not self._lines and not self.curl.getinfo(pycurl.NUM_CONNECTS)
+
+    def pieces(self, holds: Callable[[Response], bool]) -> Generator[bytes]:
+        """The body as it comes, if ``holds`` accepts the head; the response brings what is not taken."""
+        if self._arriving is not None:
+            yield from self._arriving.take(lambda: holds(Response(*parse_head(self._lines), b"")))
 
     def response(self) -> Response:
         """Wait for the whole response. Raises ``ConnectionBroken`` where none comes."""
@@ -159,8 +179,8 @@ class Handle:
         """Release the buffers of the exchange."""
         self._lines.clear()
         self._pieces.clear()
-        if self._whole is not None:
-            self._whole = None
+        if self._whole is not None or self._arriving is not None:
+            self._whole = self._arriving = None
             self.curl.setopt(pycurl.WRITEFUNCTION, self._pieces.append)
         if self._holds_body:
             self._holds_body = False
@@ -189,10 +209,12 @@ class Handle:
             self._method = method
 
     def _response(self) -> Response:
-        status, headers = _head(self._lines)
+        status, headers = parse_head(self._lines)
         if self._whole is not None:
             self._whole.truncate()
             return Response(status, headers, self._whole.getvalue())
+        if self._arriving is not None:
+            return Response(status, headers, self._arriving.left(), self._arriving.taken_bytes)
         pieces = self._pieces
         return Response(status, headers, pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
@@ -216,7 +238,8 @@ class Handle:
             text = f"not a byte for {self._timeouts.stall_seconds} s"
         if code == pycurl.E_COULDNT_CONNECT:
             text = f"{text} ({os.strerror(int(self.curl.getinfo(pycurl.OS_ERRNO)))})"
-        found = self._response() if self._whole is not None and self._whole.tell() else None
+        is_begun = self._arriving is not None or (self._whole is not None and self._whole.tell())
+        found = self._response() if is_begun else None
         begun = found if found is not None and found.status == PARTIAL else None
         message = f"{self._url.split('/', 3)[2]}: {text} (libcurl {code})"
         return ConnectionBroken(message, begun=begun, remedy=_remedy(code, text))
@@ -239,43 +262,6 @@ def _options(timeouts: Timeouts, ca_file: str) -> list[tuple[int, Any]]:
     ]
     trusted = ca_file or trusted_file()
     return [*options, (pycurl.CAINFO, trusted)] if trusted else options
-
-
-def _header_lines(headers: Mapping[str, str], has_body: bool) -> list[str] | list[bytes]:
-    """The lines as libcurl wants them; it takes an empty value for a header that is to be left out."""
-    lines = [f"{name}: {value}" if value and not value.isspace() else f"{name};" for name, value in headers.items()]
-    text = "\n".join(lines)
-    if text.count("\n") >= max(len(lines), 1) or "\r" in text or "\0" in text:
-        raise InvalidRequest("header", "a value holds a line break", "write it in one line")
-    lines += _NOT_SENT
-    if has_body and "content-type" not in headers:
-        lines.append("Content-Type:")
-    return lines if text.isascii() else [line.encode("utf-8", "surrogateescape") for line in lines]
-
-
-def _head(lines: list[bytes]) -> tuple[int, dict[str, str]]:
-    """Status and headers of the last head, behind interim ones and a broken attempt's; status 0 where it has no end."""
-    headers: dict[str, str] = {}
-    status, ended = 0, True
-    for line in lines:
-        if line[:5] == b"HTTP/":
-            status, headers, ended = int(line.split(None, 2)[1]), {}, False
-        elif not ended:
-            name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
-            if colon:
-                headers[name.lower()] = value.strip()
-            else:
-                ended = not line.strip()
-    return status if ended else 0, headers
-
-
-def _room_for(length: int) -> BytesIO:
-    """A buffer that holds so many bytes before it grows; what ``getvalue`` returns is not copied."""
-    buffer = BytesIO()
-    buffer.seek(length - 1)
-    buffer.write(b"\0")
-    buffer.seek(0)
-    return buffer
 
 
 def _remedy(code: int, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
 from fanout.adapters.http.curl import ConnectionBroken, Handle, Response, Timeouts
@@ -43,6 +43,10 @@ class Exchange:
         self._idle.append(handle)
         return found
 
+    def pieces(self, holds: Callable[[Response], bool]) -> Generator[bytes]:
+        """The body as it comes, before ``read``; see ``Handle.pieces``."""
+        return self._handle.pieces(holds)
+
     def abandon(self) -> None:
         """Give up the response; the connection, on which it may still come, with it."""
         self._loop.give_up(self._handle)
@@ -67,11 +71,12 @@ class Transport:
         *,
         slow: bool = False,
         fresh: bool = False,
+        place: int | None = None,
     ) -> Exchange:
         """Send one request, once, and do not wait. ``Exchange.read`` raises its errors.
 
-        ``body_bytes`` is about what the response brings, for ``slow`` see ``Handle.prepare``; ``fresh`` takes a
-        connection that nothing was sent over.
+        ``body_bytes`` is about what the response brings, for ``slow`` and ``place`` see ``Handle.prepare``; ``fresh``
+        takes a connection that nothing was sent over.
         """
         if self._pid != os.getpid():
             _inherited.append(self._idle)
@@ -80,7 +85,7 @@ class Transport:
             handle = self._idle.pop()
         except IndexError:
             handle = Handle(self._timeouts, self._ca_file)
-        handle.prepare(method, url, headers, body, body_bytes, slow=slow)
+        handle.prepare(method, url, headers, body, body_bytes, slow=slow, place=place)
         handle.connect_anew(fresh)
         loop = _loop()
         loop.begin(handle)

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from msgspec.structs import replace
 
@@ -91,6 +91,10 @@ class FileSource:
             offset, wanted = offset + len(block), wanted - len(block)
         return b"".join(blocks)
 
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; a file is read at once."""
+        yield self.read(offset, length)
+
     def zeros_at(self, offset: int) -> int:
         """See ``ports.tree.Source``; a hole is asked for once, and until its end not again."""
         if offset < self._data_until:
@@ -153,6 +157,10 @@ class LinkSource:
     def read(self, offset: int, length: int) -> bytes:
         return self._target[offset : offset + length]
 
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; a target is one piece."""
+        yield self.read(offset, length)
+
     def zeros_at(self, offset: int) -> int:
         return 0
 
@@ -174,6 +182,10 @@ class DirectorySource:
 
     def read(self, offset: int, length: int) -> bytes:
         return b""
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``; one piece without bytes."""
+        yield self.read(offset, length)
 
     def zeros_at(self, offset: int) -> int:
         return 0

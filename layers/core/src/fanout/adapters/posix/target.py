@@ -32,7 +32,7 @@ def write_all(descriptor: int, data: bytes, offset: int) -> int:
 class FileTarget:
     """A regular file of ``size`` bytes; see ``ports.tree.Target``. Whole chunks of zeros stay holes."""
 
-    keeps_holes = True
+    keeps_holes = takes_pieces = True
 
     def __init__(
         self, directories: Directories, staging: Staging, path: str, size: int, attributes: Attributes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
 
 from fanout.adapters.http.transport import ConnectionBroken, Response
-from fanout.adapters.s3.client.answers import holds_from
+from fanout.adapters.s3.client.answers import holds_from, holds_whole
 from fanout.adapters.s3.client.faults import broken
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
@@ -76,13 +77,20 @@ class ObjectSource:
             if not offset and length >= len(self._body):
                 return self._body
             return self._body[offset : offset + length]
+        return b"".join(self.stream(offset, length))
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``: one request, whose pieces are handed over as they come."""
+        if self._is_whole:
+            yield self.read(offset, length)
+            return
         end = min(offset + length, self._entry.size)
         if offset >= end:
-            return b""
-        data = self._request((offset, end - 1)).body
-        if len(data) != end - offset:
-            raise ItemError(Reason.SOURCE_CHANGED, f"{self._place} gave {len(data)} of {end - offset} bytes")
-        return data
+            return
+        try:
+            yield from stream_range(self._place, self._etag, (offset, end - 1), self._pinned)
+        except REFUSALS as error:
+            raise item_error(self._place, error) from error
 
     def zeros_at(self, offset: int) -> int:
         """An object has no holes."""
@@ -118,16 +126,14 @@ class ObjectSource:
             self._headers, self._body = response.headers, response.body
         return self._headers
 
-    def _request(self, byte_range: tuple[int, int] | None = None, *, head: bool = False) -> Response:
+    def _request(self, *, head: bool = False) -> Response:
         place = self._place
         try:
             if head:
                 response = place.head(if_match=self._etag)
-            elif byte_range is None:
+            else:
                 asked, self._asked = self._asked, None
                 response = (asked or self._begin()).result()
-            else:
-                response = read_range(place, self._etag, byte_range)
         except REFUSALS as error:
             raise item_error(self._place, error) from error
         self._pinned(response)
@@ -161,33 +167,49 @@ def item_error(place: Place, error: NotFound | PreconditionFailed | AccessDenied
     return ItemError(_REFUSED_FOR.get(type(error), Reason.SOURCE_DENIED), str(error))
 
 
+# An exchange that broke off before anything of its object came.
+_NOTHING = Response(0, {}, b"")
 # An answer of so many bytes before it broke off was progress: the attempts are counted anew.
 _PROGRESS_BYTES = units.MIB
 
 
-def read_range(place: Place, etag: str, byte_range: tuple[int, int]) -> Response:
-    """The bytes from the first to the last of ``byte_range``, both included, of the object with this ETag.
+def stream_range(
+    place: Place, etag: str, byte_range: tuple[int, int], pin: Callable[[Response], None]
+) -> Generator[bytes]:
+    """Bytes of the object with this ETag as they come: from the first to the last of ``byte_range``, both included.
 
-    Raises what ``get_object`` of the client raises.
+    ``pin`` raises where an answer is not of the object that was listed. Raises what ``get_object`` of the client
+    raises. Bytes count when the generator ends: until then any may be missing.
     """
+    client = place.client
     at, last = byte_range
-    begun: list[bytes] = []
     failures = 0
-    while True:
+    while at <= last:
+        asked, taken = (at, last), 0
+        call = client.begin_get_range(place.bucket, place.key, asked, if_match=etag, fresh=failures > 0)
         try:
-            response = place.client.get_object(
-                place.bucket, place.key, if_match=etag, byte_range=(at, last), resumes=True, fresh=failures > 0
-            )
+            for piece in call.pieces(partial(_is_wanted, etag=etag, asked=asked, pin=pin)):
+                taken += len(piece)
+                yield piece
+            found = call.result(resumes=True)
+            pin(found)
         except ConnectionBroken as exc:
             part = exc.begun
-            came = len(part.body) if part is not None and holds_from(part, etag, (at, last)) else 0
-            failures = 1 if came >= _PROGRESS_BYTES else failures + 1
-            place.client.wait_or_raise(broken(exc), failures, "GetObject", place.bucket, place.key)
-            if part is not None and 0 < came <= last - at:
-                begun.append(part.body)
-                at += came
-                etag = etag or part.headers["etag"]
-        else:
-            if begun:
-                response.body = b"".join([*begun, response.body])
-            return response
+            found = part if part is not None and holds_from(part, etag, asked) else _NOTHING
+            came = found.taken_bytes + len(found.body)
+            failures = 1 if max(came, taken) >= _PROGRESS_BYTES else failures + 1
+            client.wait_or_raise(broken(exc), failures, "GetObject", place.bucket, place.key)
+            etag = etag or found.headers.get("etag", "")
+        finally:
+            call.abandon()
+        rest = found.body[taken - found.taken_bytes :]  # an answer that came at a second try has all again
+        if rest:
+            yield rest
+        at += taken + len(rest)
+
+
+def _is_wanted(head: Response, etag: str, asked: tuple[int, int], pin: Callable[[Response], None]) -> bool:
+    wanted = holds_whole(head, etag, asked)
+    if wanted:
+        pin(head)
+    return wanted

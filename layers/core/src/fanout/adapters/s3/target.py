@@ -18,6 +18,7 @@ class _ObjectTarget:
     """The place of an object that is written, its size, its headers and its condition."""
 
     keeps_holes = False
+    takes_pieces = False
 
     def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
         self._place = place

@@ -43,7 +43,8 @@ class ObjectAsked(Struct, frozen=True):
         if self.etag and etag != self.etag and _bare(etag) != _bare(self.etag):
             raise WrongAnswer(f"the ETag is {etag}, {self.etag} was asked for")
         if self.byte_range is not None:
-            _require_range(response.headers.get("content-range", ""), len(response.body), self.byte_range)
+            length = response.taken_bytes + len(response.body)
+            _require_range(response.headers.get("content-range", ""), length, self.byte_range)
         elif self.is_head and not response.headers.get("content-length", "").isdecimal():
             raise WrongAnswer("a HEAD without a Content-Length")
         return response
@@ -57,6 +58,16 @@ def holds_from(begun: Response, etag: str, asked: tuple[int, int]) -> bool:
         return False
     first, last, total = map(int, said.groups())
     return (first, last) == (asked[0], min(asked[1], total - 1))
+
+
+def holds_whole(head: Response, etag: str, asked: tuple[int, int]) -> bool:
+    """Whether a body behind this head is what was asked for: its bytes may be used as they come.
+
+    libcurl ends a body at its Content-Length, and takes one that ends before it for broken.
+    """
+    length = head.headers.get("content-length", "")
+    is_counted = length == str(asked[1] + 1 - asked[0]) and "transfer-encoding" not in head.headers
+    return head.status == PARTIAL and is_counted and holds_from(head, etag, asked)
 
 
 class BytesSent(Struct, frozen=True):

@@ -30,23 +30,32 @@ class ObjectCalls(S3Requests):
         *,
         if_match: str = "",
         byte_range: tuple[int, int] | None = None,
-        body_bytes: int = 0,
-        resumes: bool = False,
-        fresh: bool = False,
     ) -> Response:
-        """The object, of about ``body_bytes``, or its bytes from the first to the last of ``byte_range``, inclusive.
+        """The object, or its bytes from the first to the last of ``byte_range``, inclusive.
 
         ``total_bytes`` of the response is the size of the whole object. Without ``if_match`` nothing tells the
-        object's bytes from those of another one. ``resumes`` and ``fresh``: see ``Call.read``.
+        object's bytes from those of another one.
         """
-        return self._get_object(bucket, key, if_match, byte_range, body_bytes).result(resumes=resumes, fresh=fresh)
+        return self._get_object(bucket, key, if_match, byte_range).result()
 
     def begin_get_object(self, bucket: str, key: str, *, if_match: str = "", body_bytes: int = 0) -> Call:
         """The same, asked for whole and not waited for."""
         return self._get_object(bucket, key, if_match, None, body_bytes).begin()
 
+    def begin_get_range(
+        self, bucket: str, key: str, byte_range: tuple[int, int], *, if_match: str = "", fresh: bool = False
+    ) -> Call:
+        """Bytes of an object, asked for and not waited for; ``Call.pieces`` hands them over as they come."""
+        return self._get_object(bucket, key, if_match, byte_range, place=byte_range[0]).begin(fresh=fresh)
+
     def _get_object(
-        self, bucket: str, key: str, if_match: str, byte_range: tuple[int, int] | None, body_bytes: int
+        self,
+        bucket: str,
+        key: str,
+        if_match: str,
+        byte_range: tuple[int, int] | None,
+        body_bytes: int = 0,
+        place: int | None = None,
     ) -> Call:
         headers = {"x-amz-checksum-mode": "ENABLED"}
         if if_match:
@@ -55,7 +64,9 @@ class ObjectCalls(S3Requests):
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
             body_bytes = byte_range[1] + 1 - byte_range[0]
         hold = ObjectAsked(if_match, byte_range).hold
-        return self.request("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold)
+        return self.request(
+            "GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold, place=place
+        )
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
         """The object's headers, its checksum among them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from copy import copy
 from typing import Self, TypeVar
 
@@ -110,8 +110,12 @@ class S3Requests:
         body: bytes | None = None,
         body_bytes: int = 0,
         hold: Hold = as_it_is,
+        place: int | None = None,
     ) -> Call:
-        """The same, sent when it is begun or read. ``body_bytes`` is about what the response brings."""
+        """The same, sent when it is begun or read. ``body_bytes`` is about what the response brings.
+
+        With ``place``, that of the body in its object, ``Call.pieces`` hands it over as it comes.
+        """
         location = locate(self._endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
@@ -125,7 +129,7 @@ class S3Requests:
             signed = self._signer.sign(
                 method, location.host, path, query_text, headers, self._credentials(), self._now()
             )
-            return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh)
+            return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh, place=place)
 
         return Call(operation, bucket, key, send, self, hold)
 
@@ -168,10 +172,15 @@ class Call:
         self._hold = hold
         self._exchange: Exchange | None = None
 
-    def begin(self) -> Call:
-        """Send the request and do not wait."""
-        self._exchange = self._send(False)
+    def begin(self, *, fresh: bool = False) -> Call:
+        """Send the request, over a new connection if it is to be ``fresh``, and do not wait."""
+        self._exchange = self._send(fresh)
         return self
+
+    def pieces(self, holds: Callable[[Response], bool]) -> Generator[bytes]:
+        """The body of what was begun, as it comes, if ``holds`` accepts its head; ``result`` follows."""
+        assert self._exchange is not None
+        return self._exchange.pieces(holds)
 
     def abandon(self) -> None:
         """Do without the response of a request that was begun and changes nothing."""
@@ -179,18 +188,18 @@ class Call:
             self._exchange.abandon()
             self._exchange = None
 
-    def result(self, *, resumes: bool = False, fresh: bool = False) -> Response:
+    def result(self, *, resumes: bool = False) -> Response:
         """The response, held against the request; see ``read``."""
-        return self.read(self._hold, resumes=resumes, fresh=fresh)
+        return self.read(self._hold, resumes=resumes)
 
-    def read(self, take: Callable[[Response], Answer], *, resumes: bool = False, fresh: bool = False) -> Answer:
+    def read(self, take: Callable[[Response], Answer], *, resumes: bool = False) -> Answer:
         """Returns the result of ``take``, which raises ``WrongAnswer`` for the response to another request.
 
         Repeats and raises as ``S3Requests.call`` does. A retry after a broken exchange uses a new connection, because
-        all kept ones may have stalled for the same reason; with ``fresh`` the first request does too. If the caller
-        ``resumes``, a partial body raises ``ConnectionBroken``, so that the caller asks only for the rest.
+        all kept ones may have stalled for the same reason. If the caller ``resumes``, a partial body raises
+        ``ConnectionBroken``, so that the caller asks only for the rest.
         """
-        failures = 0
+        failures, fresh = 0, False
         while True:
             try:
                 exchange, self._exchange = self._exchange or self._send(fresh), None
