@@ -98,7 +98,7 @@ def buckets(stack: Stack) -> Iterator[Finding]:
 
 
 def function_size(stack: Stack) -> Iterator[Finding]:
-    """What the stack's functions may take, and what this region takes at most."""
+    """The limits of the stack's functions, beside the most that this region takes."""
     given = {"FunctionSeconds": "Timeout", "FunctionMegabytes": "MemorySize"}
     if not all(name in stack.parameters for name in given):
         return  # a stack of an earlier version

@@ -10,7 +10,7 @@ MB_PER_GB = 1000  # as Lambda bills
 
 
 class FunctionSize(Struct, frozen=True):
-    """What a function that lists, copies or verifies may take, as the template's parameters set it."""
+    """The most that a function that lists, copies or verifies may take, as the template's parameters set it."""
 
     seconds: int = aws.FUNCTION_SECONDS
     megabytes: int = tuning.FUNCTION_MEGABYTES
