@@ -16,6 +16,7 @@ from tests.template.templates import (
     KNOWS_MOUNTS,
     MOUNTED,
     NESTED,
+    PACING,
     PROBE,
     PROBE_MOUNTED,
     REPO,
@@ -81,6 +82,15 @@ def test_every_function_states_its_limits_and_keeps_its_logs_for_a_time(name: st
     many = name.removesuffix("Function") in FANNED_OUT
     parameter = "ReservedFanOutConcurrency" if many else "ReservedConcurrency"
     assert reserved[1:] == [{"Ref": parameter}, {"Ref": "AWS::NoValue"}]
+
+
+def test_a_function_of_a_run_that_may_need_all_its_time_has_the_size_of_the_parameters() -> None:
+    """Not the one that paces, which waits, nor those of a probe, whose experiments are of fixed length."""
+    fixed = {name for name, one in functions().items() if one["Timeout"] == aws.FUNCTION_SECONDS}
+    assert fixed <= PROBE | PACING
+    follow = {name for name, one in functions().items() if one["Timeout"] == {"Ref": "FunctionSeconds"}}
+    assert all(functions()[name]["MemorySize"] == {"Ref": "FunctionMegabytes"} for name in follow)
+    assert "CopyShardFunction" in follow
 
 
 def test_no_two_functions_share_a_role_or_a_log_group() -> None:
