@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.certificate.canonical import canonical
-from fanout.certificate.document import decoded
+from fanout.certificate.document import canonical, decoded
 from fanout.certificate.signature import ORDER, in_one_form
 from fanout.model.entry import Attributes, Kind
 from fanout.request.filtering.filters import Filters

@@ -15,7 +15,7 @@ from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.listing import walk_listing
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
-from fanout.request.prices import check_prices
+from fanout.request.parse import check_prices
 
 PRICE = prices_with({})
 LISTING = walk_listing(1_000_000, 40)

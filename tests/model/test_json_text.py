@@ -12,7 +12,7 @@ import pytest
 
 import fanout
 import fanout_cli
-from fanout.certificate.canonical import read_canonical
+from fanout.certificate.document import read_canonical
 from fanout.ledger.json_lines import rows_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.seals import unsealed_json
@@ -63,7 +63,7 @@ DECODERS: dict[str, Callable[[str], Any]] = {
     "turns/writers.py": lambda text: writers_from_bytes(f'{{"writers": {text}}}'.encode()),
     "planning/start_batch.py": batch_template,
     "planning/event_batches.py": lambda text: parse_events(f'{{"Records": [], "x": {text}}}'),
-    "certificate/canonical.py": lambda text: read_canonical(f'{{"a":{text}}}'.encode()),
+    "certificate/document.py": lambda text: read_canonical(f'{{"a":{text}}}'.encode()),
 }
 # What is decoded without it: typed, or nothing that others write, or refused later by a better name.
 BESIDE = {

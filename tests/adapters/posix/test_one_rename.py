@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from fanout.adapters.posix.one_rename import OneRename
+from fanout.adapters.posix.staging import OneRename
 
 
 def test_a_second_one_does_not_rename() -> None:

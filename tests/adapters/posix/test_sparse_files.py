@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
+from fanout.adapters.posix.target import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.units import MIB
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64

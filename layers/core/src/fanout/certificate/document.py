@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 from msgspec import MsgspecError, Struct, convert, to_builtins
 
-from fanout.certificate.canonical import canonical, read_canonical
 from fanout.model.books import Count
+from fanout.model.json_text import json_value
 
 FORMAT = "fanout-certificate-1"
 # docs.aws.amazon.com/kms/latest/developerguide/symm-asymm-choose-key-spec.html
@@ -115,3 +116,40 @@ def decoded(data: bytes) -> Certificate:
     if certificate.encoded() != data:
         raise CertificateInvalid("it holds more than a certificate does")
     return certificate
+
+
+def canonical(value: Any) -> bytes:
+    """The one form of a document as bytes: JSON as RFC 8785 (JCS) writes it, of values for which that is plain.
+
+    Values are objects with ASCII names, arrays, strings, whole numbers below 2**53, ``true``, ``false`` and ``null``.
+    For these ``json.dumps`` with sorted names and without blanks writes the same bytes as RFC 8785. Raises
+    ``ValueError`` for others, such as numbers with a fraction.
+    """
+    _check(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def read_canonical(data: bytes) -> Any:
+    """The value of bytes that are in this form. Raises ``ValueError`` that says what they are instead."""
+    try:
+        value = json_value(data)
+    except ValueError as error:
+        raise ValueError(f"it is not a JSON document ({error})") from error
+    if canonical(value) != data:
+        raise ValueError("it is not in canonical form, so it was changed after it was written")
+    return value
+
+
+def _check(value: Any) -> None:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            if not (isinstance(name, str) and name.isascii()):
+                raise ValueError(f"the name {name!r} is not ASCII")
+            _check(one)
+    elif isinstance(value, list):
+        for one in value:
+            _check(one)
+    elif isinstance(value, float) or (isinstance(value, int) and abs(value) >= 2**53):
+        raise ValueError(f"the number {value!r} has no canonical form here")
+    elif not isinstance(value, str | int | None):
+        raise ValueError(f"{value!r} is no value of a certificate")

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 from msgspec.structs import replace
 
+from fanout.facts.prices import PRICES
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, parse_location
+from fanout.model.location import Location, MountLocation, overlap, parse_location
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.mode_fields import check_mode_fields
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Options, Verify
-from fanout.request.parts.backup import parse_backup
 from fanout.request.parts.function_size import LARGEST, FunctionSize
 from fanout.request.parts.limits import Limits
 from fanout.request.parts.move_rules import check_move
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
-from fanout.request.prices import check_prices
 from fanout.request.request import Request, check_request
 from fanout.request.units import Size, age_of, size_of, time_of
 
@@ -217,3 +217,29 @@ def _limits(limits: Limits, max_concurrency: int) -> Limits:
         field = "limits.max_concurrency"
         raise InvalidRequest(field, f"{wanted} is over the stack's {max_concurrency}", "ask for less or redeploy")
     return replace(limits, max_concurrency=wanted)
+
+
+def check_prices(field: str, given: Mapping[str, Any]) -> None:
+    """Raise ``InvalidRequest`` for a price that is not in the table, or is no dollars."""
+    for name, dollars in given.items():
+        if name not in PRICES:
+            raise InvalidRequest(f"{field}.{name}", "unknown price", f"known are {', '.join(PRICES)}")
+        if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < inf:
+            raise InvalidRequest(f"{field}.{name}", f"{dollars!r} is not allowed", "dollars, 0 or more")
+
+
+def parse_backup(text: str, source: Location, destination: Location, mounts: tuple[str, ...]) -> MountLocation:
+    """The directory of ``backup_to``. Raises ``InvalidRequest`` where the destination's files cannot be kept there."""
+    if destination.is_keyed:
+        problem = f"the destination {destination} is a bucket, in which nothing is kept by a link"
+        remedy = "leave it out and turn on the bucket's versioning, which keeps what a run replaces or deletes"
+        raise InvalidRequest("backup_to", problem, remedy)
+    found = parse_location("backup_to", text, mounts)
+    if not isinstance(found, MountLocation) or found.mount != destination.mount:
+        problem = f"{found} does not lie on the file system of the destination {destination}"
+        raise InvalidRequest("backup_to", problem, f"name a directory of it, as efs://{destination.mount}/backups")
+    for name, end in (("destination", destination), ("source", source)):
+        if overlap(found, end):
+            problem = f"{found} is equal to, inside or above the {name} {end}"
+            raise InvalidRequest("backup_to", problem, f"name a directory that shares no entry with the {name}")
+    return found

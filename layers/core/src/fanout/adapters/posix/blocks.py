@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, group_by_place
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.model.entry import Attributes
@@ -97,3 +97,46 @@ class StagedBlocks:
         """See ``ports.tree.BlockTarget``. The removal of the staging directory takes the rest."""
         with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)
+
+
+class _Opened:
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.users = 0
+
+
+class SharedDescriptor:
+    """A descriptor that several threads write through. The first that uses it after ``close`` opens it.
+
+    No lock is held while others write.
+    """
+
+    def __init__(self, open_file: Callable[[], int]) -> None:
+        self._open_file = open_file
+        self._changed = threading.Condition()
+        self._opened: _Opened | None = None
+
+    @contextmanager
+    def use(self) -> Iterator[int]:
+        """The descriptor, which stays open meanwhile. Raises ``OSError`` of opening it."""
+        with self._changed:
+            if self._opened is None:
+                self._opened = _Opened(self._open_file())
+            opened = self._opened
+            opened.users += 1
+        try:
+            yield opened.descriptor
+        finally:
+            with self._changed:
+                opened.users -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Close it when those that use it now have done so. Raises ``OSError``, which is that of their writes."""
+        with self._changed:
+            opened, self._opened = self._opened, None
+            if opened is None:
+                return
+            while opened.users:
+                self._changed.wait()
+        os.close(opened.descriptor)

@@ -7,15 +7,16 @@ tutorial: 127 files/s in one directory, 1,136 over 32).
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
 import threading
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
-from fanout.adapters.posix.one_rename import OneRename
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.one_name import leads_out, one_name
 from fanout.adapters.posix.removal import remove_directory
@@ -168,3 +169,33 @@ class Staging:
         self._directories.forget(f"{place}{name}/")
         with self._directories.hold(place) as above:
             remove_directory(above, name, keep=keep)
+
+
+class OneRename:
+    """A lock that is tried and never waited for, of all threads and of the processes forked after it was made."""
+
+    def __init__(self) -> None:
+        self._file = _file_of_no_name()
+        self._threads = threading.Lock()
+
+    def begin(self) -> bool:
+        """Whether nobody else renames now; then ``end`` must follow."""
+        if not self._threads.acquire(blocking=False):
+            return False
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._threads.release()
+            return False
+        return True
+
+    def end(self) -> None:
+        """Let another one rename. The lock of a process that dies ends by itself."""
+        fcntl.lockf(self._file, fcntl.LOCK_UN)
+        self._threads.release()
+
+
+@cache
+def _file_of_no_name() -> int:
+    """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
+    return os.memfd_create("renaming", os.MFD_CLOEXEC)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, creation_mode, group_by_place
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.staged_file import open_staged, send_written
 from fanout.adapters.posix.staging import Staging
+from fanout.facts.units import KIB
 from fanout.model.entry import Attributes
+
+# Smaller holes save too little for their operations.
+CHUNK_BYTES = 64 * KIB
+_ZEROS = bytes(CHUNK_BYTES)
 
 DEFAULT_FILE_MODE = 0o644
 
@@ -98,3 +103,18 @@ class FileTarget:
                 os.unlink(self._staged_name, dir_fd=self._staged.descriptor)
             self._staged_name = ""
             self._staged.let_go()
+
+
+def runs_of_data(block: bytes) -> Iterator[tuple[int, int]]:
+    """The ranges of a block that are left without its whole chunks of zeros, as long as can be.
+
+    A shorter chunk at the end is data, so that a small file needs no operation but its write.
+    """
+    start = 0
+    for chunk in range(0, len(block), CHUNK_BYTES):
+        if block.startswith(_ZEROS, chunk):
+            if start < chunk:
+                yield start, chunk
+            start = chunk + CHUNK_BYTES
+    if start < len(block):
+        yield start, len(block)

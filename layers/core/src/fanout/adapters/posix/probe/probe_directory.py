@@ -7,6 +7,7 @@ system's clock, a stopped probe left it.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -17,7 +18,6 @@ from pathlib import Path
 
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
-from fanout.adapters.posix.probe.probe_file import PosixProbeFile
 from fanout.adapters.posix.staged_file import open_staged
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
@@ -26,6 +26,44 @@ MARKER = "of-a-probe"
 MARKER_TEXT = b"fanout probe: the next one removes this directory\n"
 # Chosen: twice the longest that a task of a probe takes, the time limit of its function.
 ABANDONED_SECONDS = 300
+
+
+class PosixProbeFile:
+    """A ``ProbeFile`` on a mount."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, offset: int, data: bytes | memoryview) -> None:
+        try:
+            if os.pwrite(self._descriptor, data, offset) != len(data):
+                raise OSError(errno.ENOSPC, "a block was written in part")
+        except OSError as error:
+            raise destination_error("write", error) from error
+
+    def read(self, offset: int, length: int) -> int:
+        try:
+            return len(os.pread(self._descriptor, length, offset))
+        except OSError as error:
+            raise destination_error("read", error) from error
+
+    def sync(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise destination_error("fsync", error) from error
+
+    def forget(self) -> None:
+        try:
+            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError as error:
+            raise destination_error("fadvise", error) from error
+
+    def close(self) -> None:
+        try:
+            os.close(self._descriptor)
+        except OSError as error:
+            raise destination_error("close", error) from error
 
 
 class PosixProbeDirectory:
