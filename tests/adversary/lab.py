@@ -28,7 +28,7 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
-from fanout.ports.store import Versioned
+from fanout.ports.store import Versioned, WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
@@ -195,19 +195,24 @@ class Lab:
         """See ``ports.tree.Executions``."""
         return execution in self.going
 
-    def _ledger(self, run_id: str, prefix: str, state: str) -> Ledger:
-        ledger = Ledger(self.store, run_id, prefix)
+    def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
+        ledger = Ledger(self.store if kept is None else kept, run_id, prefix)
         if not self.script.options.get("certificate"):
             return ledger
         with self.conductor.paused():
             seal = find_seal(Ledger(self.store.plain, run_id))
         return sealed_for(state, seal.prefix, ledger) if seal else ledger
 
-    def context(self, run_id: str, prefix: str, client: S3Client, sees: str, state: str = "") -> Context:
-        """A new attempt of a function that sees the mounts of ``sees``: source, destination, both or none."""
+    def context(
+        self, run_id: str, prefix: str, client: S3Client, sees: str, state: str = "", kept: WorkStore | None = None
+    ) -> Context:
+        """A new attempt of a function that sees the mounts of ``sees``: source, destination, both or none.
+
+        ``kept`` is the ledger's place as a function knows it that walks through several states.
+        """
         self._nonces += 1
         nonce = f"n{self._nonces}"
-        ledger = self._ledger(run_id, prefix, state)
+        ledger = self._ledger(run_id, prefix, state, kept)
         opened: list[Tree] = []
 
         def tree(end: str, plan: Plan) -> Tree:

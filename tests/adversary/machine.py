@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -12,10 +14,13 @@ from typing import Any
 from fanout.flow.calls import Stack
 from fanout.flow.steps import MOUNTING, STEPS, Mount, run_step
 from fanout.flow.walker import Failed, Walker, by_class
+from fanout.ledger.kept import KeptStore
 from fanout.ledger.keys import run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
+from fanout.ports.store import WorkStore
+from fanout.work.context import Context
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result
@@ -29,6 +34,8 @@ LABELS = {
     "PlanTransfer": "plan",
     "CheckMount": "check",
     "CheckOtherMount": "check",
+    "ShortWay": "short way",
+    "TakeOver": "take over",
     "ListOneSegment": "list",
     "ListSegment": "list",
     "ListDestination": "list destination",
@@ -178,24 +185,52 @@ class Machine:
             raise Stopped
         if name == "PlanTransfer" and "holder" in answer:
             self.result.status = "SKIPPED"
-        if name == "FinishTree" and answer["done"]:
+        if name == "PlanTransfer" and not self.lab.script.short:
+            answer.get("run", {}).pop("short", None)
+        if (answer if name == "FinishTree" else answer.get("finish", {})).get("done"):
             self.result.finished = True
         if name == "SummariseTransfer":
             self.result.status = answer["status"]
         return STEPS[name].answers(event, answer)
 
     def _attempt(self, name: str, event: Json) -> Any:
+        if name == "ShortWay":
+            return self._short_way(event)
         if self.window:
             self.lab.clock.wait(30 * (self.lab.script.seed % 11))
         step, state = STEPS[name], LABELS[name]
         mounts = tuple(self.lab.mounts) if self.lab.between_mounts else ("data",)
         prefix = "" if step.whole_run or step.run_id is not None else event["run"]["prefix"]
-        with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
-            context = self.lab.context(self.run_id, prefix, self._client, self._sees(name), step.acts_as or name)
+        with self._begun(state, prefix, self._sees(name), step.acts_as or name) as context:
+            return run_step(step, event, context, Stack(mounts, 10, WORK))
+
+    @contextmanager
+    def _begun(
+        self, label: str, prefix: str, sees: str, state: str, kept: WorkStore | None = None
+    ) -> Iterator[Context]:
+        """An attempt of a state begins."""
+        with self.lab.watching(self, label), self.lab.conductor.attempt(self.running, label):
+            context = self.lab.context(self.run_id, prefix, self._client, sees, state, kept)
             try:
-                return run_step(step, event, context, Stack(mounts, 10, WORK))
+                yield context
             finally:
                 context.release()
+
+    def _short_way(self, event: Json) -> Any:
+        """The steps of the short way, each an attempt; a kill of one ends them all, and nobody delivers them twice."""
+        self._again, prefix = None, event["run"]["prefix"]
+        kept = KeptStore(self.lab.store, run_prefix(self.run_id))
+
+        @contextmanager
+        def begin(state: str) -> Iterator[Context]:
+            with self._begun(LABELS[state], prefix, "both", state, kept) as context:
+                yield context
+
+        outside = self.lab.context(self.run_id, prefix, self._client, "none", "ShortWay", kept)
+        try:
+            return run_step(STEPS["ShortWay"], event, outside, Stack(("data",), 10, WORK, begin=begin))
+        finally:
+            outside.release()
 
     def _sees(self, name: str) -> str:
         """The end that the state's function sees; a move deletes at the source."""

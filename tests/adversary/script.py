@@ -113,7 +113,10 @@ class Act(Struct, frozen=True):
 
 
 class Script(Struct, frozen=True):
-    """Everything: the ends, what they hold at first, and what happens."""
+    """Everything: the ends, what they hold at first, and what happens.
+
+    ``short``: what may go the short way does.
+    """
 
     seed: int
     direction: str
@@ -124,12 +127,15 @@ class Script(Struct, frozen=True):
     skew_seconds: int = 0
     ledger_in_s3: bool = False
     page_keys: int = 7
+    short: bool = False
 
     def story(self) -> str:
         """The whole in plain words."""
         lines = [f"seed {self.seed}, {self.direction}, request {json.dumps(self.options)}"]
         if self.skew_seconds:
             lines.append(f"S3's clock is {self.skew_seconds} s off")
+        if self.short:
+            lines.append("runs that may go the short way do")
         if self.ledger_in_s3:
             lines.append("the ledger lies in the S3 that lies")
         for name, specs in (("source", self.source), ("destination", self.destination)):

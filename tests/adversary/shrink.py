@@ -43,6 +43,8 @@ def _smaller(script: Script) -> Iterator[Script]:
         yield replace(script, options=options)
     if script.ledger_in_s3:
         yield replace(script, ledger_in_s3=False)
+    if script.short:
+        yield replace(script, short=False)
     if script.skew_seconds:
         yield replace(script, skew_seconds=0)
 

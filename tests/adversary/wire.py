@@ -6,7 +6,7 @@ such connection is shown over TLS (tests/contract/test_tls_faults.py, test_s3_lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from io import BytesIO
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
+from fanout.adapters.http.arriving import PIECE_BYTES
 from fanout.adapters.http.curl import PARTIAL
 from fanout.adapters.http.transport import ConnectionBroken, Response, Transport
 from tests.adversary.lying_s3 import LyingS3
@@ -56,8 +57,9 @@ class _Kept(BytesIO):
 class WireExchange:
     """As ``fanout.adapters.http.transport.Exchange``, over a ``Wire``."""
 
-    def __init__(self, s3: LyingS3, kept: list[Wire], request: Request, *, fresh: bool) -> None:
-        self._s3, self._kept, self._request = s3, kept, request
+    def __init__(self, s3: LyingS3, kept: list[Wire], request: Request, *, fresh: bool, place: int | None) -> None:
+        self._s3, self._kept, self._request, self._place = s3, kept, request, place
+        self._came: tuple[Response | ConnectionBroken, bool] | None = None
         self._send(fresh=fresh)
 
     def _send(self, *, fresh: bool) -> None:
@@ -75,18 +77,43 @@ class WireExchange:
         wire.said.seek(at)
         wire.ended = said.end
 
+    def pieces(self, holds: Callable[[Response], bool]) -> Generator[bytes]:
+        """See ``Exchange.pieces``: what came before a connection broke off is handed over too."""
+        came = self._come()[0]
+        found = came.begun if isinstance(came, ConnectionBroken) else came
+        if self._place is None or found is None or not found.body:
+            return
+        if not holds(Response(found.status, found.headers, b"")):
+            return
+        body, found.body = found.body, b""
+        end = PIECE_BYTES - self._place % PIECE_BYTES
+        while body:
+            piece, body, end = body[:end], body[end:], PIECE_BYTES
+            found.taken_bytes += len(piece)
+            yield piece
+
     def read(self, take: Callable[[Response], Answer]) -> Answer:
         """See ``Exchange.read``."""
-        wire = self._wire
-        if wire.is_used and wire.ended and not wire.said.getbuffer()[wire.said.tell() :]:
-            self._send(fresh=True)  # a kept connection that the server ended says nothing about the request
-            wire = self._wire
-        response, reusable = self._response(wire)
-        answer = take(response)
-        wire.is_used = True
+        came, reusable = self._come()
+        if isinstance(came, ConnectionBroken):
+            raise came
+        answer = take(came)
+        self._wire.is_used = True
         if reusable:
-            self._kept.append(wire)
+            self._kept.append(self._wire)
         return answer
+
+    def _come(self) -> tuple[Response | ConnectionBroken, bool]:
+        """What came, or how it broke off, and whether another request may go over the connection."""
+        if self._came is None:
+            wire = self._wire
+            if wire.is_used and wire.ended and not wire.said.getbuffer()[wire.said.tell() :]:
+                self._send(fresh=True)  # a kept connection that the server ended says nothing about the request
+            try:
+                self._came = self._response(self._wire)
+            except ConnectionBroken as error:
+                self._came = error, False
+        return self._came
 
     def abandon(self) -> None:
         """Give up the response, and the connection with it."""
@@ -133,15 +160,16 @@ def wires(s3: LyingS3) -> Iterator[None]:
         *,
         slow: bool = False,
         fresh: bool = False,
+        place: int | None = None,
     ) -> Any:
         parts = urlsplit(url)
         if parts.hostname != HOST:
-            return begin(self, method, url, headers, body, body_bytes, slow=slow, fresh=fresh)
+            return begin(self, method, url, headers, body, body_bytes, slow=slow, fresh=fresh, place=place)
         target = url.removeprefix(URL)
         sent = {"host": HOST, **{name.lower(): value for name, value in headers.items()}}
         if body is not None:
             sent["content-length"] = str(len(body))
-        return WireExchange(s3, kept, Request(method, target, sent, body or b""), fresh=fresh)
+        return WireExchange(s3, kept, Request(method, target, sent, body or b""), fresh=fresh, place=place)
 
     with patch.object(Transport, "begin", answered):
         yield

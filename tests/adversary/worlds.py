@@ -99,6 +99,7 @@ class _Author:
             options,
             skew_seconds=skew_seconds,
             ledger_in_s3=in_s3,
+            short=Random(f"short {self.seed}").random() < 0.5,
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
