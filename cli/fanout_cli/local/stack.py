@@ -58,7 +58,7 @@ class LocalStack:
         """Seconds of each phase: start, build, deploy."""
         self.emulator_pid = 0
         self.isolation = Isolation(mounted=False)
-        """What the workers are kept from, and which limits of a function do not hold on this machine."""
+        """The things that the workers are kept from, and which limits of a function do not hold on this machine."""
 
     def __enter__(self) -> Self:
         if len(self._mounts) > MOUNTS:

@@ -25,7 +25,7 @@ class Toolchain:
     worker_python: Path
     """Interpreter that runs the handlers; its environment holds awslambdaric."""
     certificates: Certificates
-    """What the emulator speaks TLS with."""
+    """The certificate that the emulator speaks TLS with."""
     uv: Path | None = None
     """Builds the layer; without it pip does."""
 

@@ -29,7 +29,7 @@ class Source(Protocol):
         """Up to ``length`` bytes from ``offset``; fewer only at the end of the entry."""
 
     def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """What ``read`` returns, in pieces, each as soon as it is there. Close it where it is not read to its end."""
+        """The bytes that ``read`` returns, in pieces as they come. Close it where it is not read to its end."""
 
     def zeros_at(self, offset: int) -> int:
         """How many bytes from ``offset`` are known to be zero without reading them; 0 where that cannot be told."""

@@ -69,7 +69,7 @@ class Arriving:
             pieces = self._next()
 
     def left(self) -> bytes:
-        """What was not taken of the body, which has ended."""
+        """The rest of the body, which has ended."""
         while not self._is_over:
             self._left += self._next()
         return b"".join(self._left)
