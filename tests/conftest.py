@@ -53,7 +53,7 @@ def few_open_directories() -> Iterator[None]:
         gc.collect()
 
 
-E2E = Path(__file__).parent / "e2e"
+E2E, NFS = (Path(__file__).parent / name for name in ("e2e", "nfs"))
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
@@ -71,5 +71,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that use the emulator."""
-    items.sort(key=lambda item: E2E not in item.path.parents)
+    """Begin with the tests that use the emulator, and beside them with the virtual machine: both take long."""
+    items.sort(key=lambda item: (E2E not in item.path.parents, NFS not in item.path.parents))
