@@ -116,8 +116,7 @@ def rooms() -> str:
     """The packages in the order in which they import, with what each says of itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = next(one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers")
-    rows = [f"| `{name}` | {cell(_sentence(name))} |" for name in contract["layers"]]
-    return "\n".join(["", "| package | what it does |", "|---|---|", *rows, "", ""])
+    return "\n".join(["", *(f"- `{name}`: {_sentence(name)}" for name in contract["layers"]), "", ""])
 
 
 def _sentence(package: str) -> str:
@@ -126,7 +125,7 @@ def _sentence(package: str) -> str:
 
 
 def packages() -> str:
-    """docs/develop/packages.md, with its table of packages as the code has it."""
+    """docs/develop/packages.md, with its list of packages as the code has it."""
     return _with_part(PACKAGES, "rooms", rooms())
 
 

@@ -1,1 +1,1 @@
-"""Models Amazon EFS: its state, its measurement, a probe's calibration, the load of a run."""
+"""Models Amazon EFS: state, measurement, calibration, the load of a run."""

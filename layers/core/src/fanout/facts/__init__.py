@@ -1,1 +1,1 @@
-"""The fixed limits and prices of AWS, and this product's own tuning, each with its source."""
+"""Limits and prices of AWS, and this product's own tuning, each with its source."""

@@ -1,1 +1,1 @@
-"""FinishTree and FinishShard: big files, hard links and directories, when every file is in its place."""
+"""FinishTree and FinishShard: big files, hard links and directories, after all copies."""

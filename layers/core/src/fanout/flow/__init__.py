@@ -1,1 +1,1 @@
-"""The order of a run: what each state does, and a walker of the state machine's definition."""
+"""The order of a run: what each state does, and a walker of the state machine."""

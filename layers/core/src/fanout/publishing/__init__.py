@@ -1,1 +1,1 @@
-"""Publishing: a new version is switched to when it is whole, and old ones go."""
+"""A new version is switched to when it is whole, and old ones go."""

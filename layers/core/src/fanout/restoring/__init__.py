@@ -1,1 +1,1 @@
-"""Restoring: S3 brings objects out of their archives, and the run copies them when they are there."""
+"""S3 brings objects out of their archives, and the run copies them then."""

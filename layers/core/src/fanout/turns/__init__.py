@@ -1,1 +1,1 @@
-"""Turns: which runs may write at the same time, and the right to write, which ends with the run."""
+"""Turns: which runs may write at the same time, and the right to write."""
