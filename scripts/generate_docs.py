@@ -7,13 +7,16 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from cfnlint.decode import cfn_yaml
 from msgspec import Struct
 
 from fanout.books.next_step import RULES
+from fanout.books.summary_document import Status
 from fanout.model.outcome import Reason
 from fanout.probe.request import ProbeFields
 from fanout.request.checked import fields_of
@@ -144,15 +147,18 @@ def reasons_page() -> str:
 
 
 def next_steps() -> str:
-    """docs/how-to/resume-and-retry.md with its table written anew."""
-    rows = []
-    for rule in RULES:
-        modes = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes)
-        run = f"{modes}: {rule.how}" if modes else rule.how
-        step = f"`fanout {rule.step.verb.value}`: {rule.step.text}" if rule.step.verb else rule.step.text
-        rows.append(f"| {cell(run)} | {cell(step)} |")
-    table = ["", "| the run | what to do next |", "|---|---|", *rows, "", ""]
-    return _with_part(NEXT, "next", "\n".join(table))
+    """docs/how-to/resume-and-retry.md with its list written anew: runs that did not succeed, and the command."""
+    lines = [""]
+    left_out = {Status.SUCCEEDED.value, Status.SKIPPED.value, "RUNNING"}
+    rules = [rule for rule in RULES if not rule.statuses or rule.statuses - left_out]
+    for verb, group in groupby(rules, lambda rule: rule.step.verb.value):
+        modes: dict[str, str] = {}
+        for rule in group:
+            named = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes)
+            modes[rule.how] = f" ({named})" if named else ""
+        runs = "; ".join(f"{how}{named}" for how, named in modes.items())
+        lines += wrap(f"- {runs}: `fanout {verb}`", 120, subsequent_indent="  ", break_on_hyphens=False)
+    return _with_part(NEXT, "next", "\n".join([*lines, "", ""]))
 
 
 def _with_part(page: Path, name: str, part: str) -> str:
