@@ -15,7 +15,7 @@ from fanout.forecast.datasync import basic_verification
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
-from fanout.report.text import dollars, duration, number
+from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
 
@@ -43,25 +43,20 @@ EXAMPLES = (
 HEAD = """# What a run costs
 
 Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
-(`forecast`), the report and the terminal. [`fanout estimate`](../how-to/estimate.md) says it without an account. What
-the figures rest on: [decision 13](../develop/decisions/0013-forecast.md). They leave out logs, storage, KMS, transfer
-between regions or zones, and VPC endpoints of your own. While nothing runs, only storage and
+(`forecast`), the report and the terminal. [`fanout estimate`](../how-to/estimate.md) says it without an account.
+Figures leave out logs, storage, KMS but for the two requests of a certificate, transfer between regions or zones, and
+VPC endpoints of your own. While nothing runs, only storage, a key of the stack ($1 a month) and
 [monitoring](../operate/monitoring.md#what-it-costs) cost.
 """
 FOOT = """
 ## Where the money goes
 
-| service | what it charges for |
-|---|---|
-| EFS with Elastic throughput | every GB written or read, at least 4 KiB a request; other modes meter nothing |
-| S3 | a request or two for each object, and one for each 8 MiB of large ones, as for every tool; deletions are free |
-| Lambda | the seconds of the functions times 1.77 GB, also while they wait |
-| Step Functions | four states for a shard of about a minute |
-| work bucket | fifteen requests for a shard, six for its [progress](../reference/commands.md#watching-a-run) |
-| CloudWatch | the metrics that PlanTransfer and PaceCopy ask for |
-| KMS | two requests for a certificate; its key costs a dollar a month, which no forecast holds |
-
-- EFS is most of it, as for `cp` and DataSync.
+- EFS is most of it, as for `cp` and DataSync: Elastic throughput charges for every GB written or read, at least 4 KiB a
+  request. Other modes meter nothing.
+- S3: a request or two for each object, and one for each 8 MiB of large ones; deletions are free.
+- Lambda: the seconds of the functions times 1.77 GB, also while they wait.
+- A shard of about a minute takes four states and fifteen requests to the work bucket, and six for its
+  [progress](../reference/commands.md#watching-a-run).
 - `verify` costs a HEAD for each object, and every byte of a mount read once more. Figures leave out reading objects
   without a CRC64NVME, but for `certificate: true`.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
@@ -70,25 +65,20 @@ FOOT = """
 
 ## Beside DataSync
 
-A forecast shows the price of DataSync's cheaper mode that can do the same work ([other differences](comparison.md)).
+A forecast shows the price of DataSync's cheaper mode that can do the same work:
 
-| | Basic | Enhanced |
-|---|---|---|
-| way of working | prepares, transfers and verifies one after the other | at the same time |
-| its fee | $0.0125 a GB | $0.015 a GB, $0.55 an execution |
-| items of a task | 50 million at most | practically no limit |
-| transfers | all | all but S3 on Outposts; older pages say S3 to S3 alone |
-| verification by default | all data, at both ends | what was transferred |
-| `verify: none`, `copied` | VerifyMode `NONE`; reads the destination again | the same |
-| `verify: content`, `all`, `mode: verify` | reads both ends again | not possible |
+- Basic: $0.0125 a GB, 50 million items a task. By default it verifies all data at both ends; where our run does not,
+  VerifyMode is taken as `NONE`, in its favour.
+- Enhanced: $0.015 a GB and $0.55 an execution. It verifies only what was transferred: no `verify: content`, `all` or
+  `mode: verify`.
 
-Where our run does not verify, Basic is set to `NONE`, in its favour. Requests and metering of its copy are taken to be
-ours, without what stages between two file systems. Neither has been measured on AWS.
+Requests and metering of its copy are taken to be ours, without what stages between two file systems. Neither has been
+measured on AWS.
 
 ## Other prices
 
 Your own: `"prices": {"efs_written_gb": 0.07}` in a request, or the parameter `Prices` for a whole stack; the request's
-come first. An unknown name is refused.
+come first.
 """
 
 
@@ -128,14 +118,11 @@ def _examples() -> Iterator[str]:
     theirs = [one.datasync for one in found]
     rows = {
         "takes": [duration(sum(one.seconds.values())) for one in found],
-        "functions; what binds": [f"{number(one.pace.max_concurrency)}; {one.binding.value}" for one in found],
         "S3": [dollars(one.s3) for one in money],
         "EFS": [dollars(one.efs) for one in money],
         "Lambda": [dollars(one.compute) for one in money],
-        "the rest": [dollars(one.ledger + one.states + one.metrics) for one in money],
         "total": [dollars(one.total) for one in money],
         f"DataSync, {', '.join({one.mode for one in theirs})}": [dollars(one.total) for one in theirs],
-        "its fee in that": [dollars(one.fee) for one in theirs],
         "its verification, where it is left on": [f"{dollars(verification(one))} more" for one in EXAMPLES],
     }
     yield f"| | {' | '.join(one.title for one in EXAMPLES)} |"
@@ -145,12 +132,10 @@ def _examples() -> Iterator[str]:
 
 
 def _prices() -> Iterator[str]:
-    yield f"Dollars, read in {DATE} for {REGION}, second-hand: AWS's pricing page of the service counts.\n"
-    yield "| name | dollars | for a |"
-    yield "|---|---|---|"
+    yield f"Dollars, read in {DATE} for {REGION}, second-hand, for one unit:\n"
     for name, price in PRICES.items():
         figure = f"{price.dollars:.10f}".rstrip("0")
-        yield f"| `{name}` | {figure} | {price.unit} |"
+        yield f"- `{name}`: {figure} ({price.unit})"
 
 
 if __name__ == "__main__":
