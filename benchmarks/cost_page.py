@@ -132,10 +132,12 @@ def _examples() -> Iterator[str]:
 
 
 def _prices() -> Iterator[str]:
-    yield f"Dollars, read in {DATE} for {REGION}, second-hand, for one unit:\n"
+    yield f"Dollars, read in {DATE} for {REGION}, second-hand. `s3_put` is also a COPY, POST or LIST, `s3_get` a HEAD;"
+    yield "GLACIER's expedited restores are INTELLIGENT_TIERING's too; `efs_...` is Elastic throughput, `transition` a"
+    yield "state's, `metric` one of GetMetricData, `datasync_gb` and `datasync_task` Enhanced mode.\n"
     for name, price in PRICES.items():
         figure = f"{price.dollars:.10f}".rstrip("0")
-        yield f"- `{name}`: {figure} ({price.unit})"
+        yield f"- `{name}`: {figure}"
 
 
 if __name__ == "__main__":
