@@ -92,11 +92,6 @@ class Walk:
         return sum(self.parts.values())
 
     @property
-    def binds(self) -> str:
-        """The phase that takes longest."""
-        return max(self.parts, key=lambda name: self.parts[name])
-
-    @property
     def dollars(self) -> float:
         """Of Step Functions, Lambda and the requests of listing and ledger; not those of the data itself."""
         price = prices_with({})
@@ -203,7 +198,6 @@ def document() -> str:
     rows = [
         ("shards, one function each", [f"{run.shards:,}" for run in runs]),
         ("minutes", [f"{run.seconds / 60:,.0f}" for run in runs]),
-        ("what takes longest", [run.binds for run in runs]),
         ("hours that RemoveDirectories adds to a sync", [f"{run.remove_seconds / 3600:.2f}" for run in runs]),
         ("dollars, without the data's own requests and metering", [f"{run.dollars:,.2f}" for run in runs]),
     ]
