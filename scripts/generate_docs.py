@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
+import textwrap
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from cfnlint.decode import cfn_yaml
@@ -17,7 +18,8 @@ from msgspec import Struct
 
 from fanout.books.next_step import RULES
 from fanout.books.summary_document import Status
-from fanout.model.outcome import Reason
+from fanout.facts.prices import PRICES
+from fanout.model.outcome import Reason, Result
 from fanout.probe.request import ProbeFields
 from fanout.request.checked import fields_of
 from fanout.request.course import Mode
@@ -39,15 +41,34 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def request_rows(fields: type[Struct] = Fields) -> list[str]:
-    """A row for each field of a request, those of inner objects with their path."""
-    return joined(
-        (
-            (f"`{field.path}`", f"{values(cell(field.allowed), field.default)} | {cell(field.meaning)}")
-            for field in fields_of(fields)
-        ),
-        ", ",
-    )
+def item(text: str) -> str:
+    """An item of a list, in lines of 120 characters; none begins with what Markdown takes for an item of its own."""
+    kept = re.sub(r" (?=[-+*] |\d+[.)] )", "\0", text.replace("\n", " "))
+    lines = textwrap.wrap(kept, 118, break_long_words=False, break_on_hyphens=False)
+    return ("- " + "\n  ".join(lines)).replace("\0", " ")
+
+
+def stars(text: str) -> str:
+    """A text of which Markdown takes no star for emphasis."""
+    return text.replace("*", "\\*")
+
+
+def request_items(fields: type[Struct] = Fields) -> list[str]:
+    """An item for each field of a request, those of inner objects with their path."""
+    things: dict[str, list[str]] = {}
+    for field in fields_of(fields):
+        taken = values(short(field.allowed), field.default)
+        said = f"{'' if taken == 'text' else f' ({taken})'}: {short(field.meaning)}"
+        things.setdefault(said, []).append(f"`{field.path}`")
+    return [item(f"{', '.join(those)}{said}") for said, those in things.items()]
+
+
+def short(text: str) -> str:
+    """What a field takes or means, without what the page says once for all of them."""
+    text = text.replace(', or text as "50 MiB" or "10M"', " or text").replace(', or text as "10 MiB"', "")
+    text = re.sub("; default: no (such )?limit", "", text)
+    text = re.sub(r"\bat least ([\d.]+), at most ([\d.]+)", r"\1 to \2", text)
+    return text.replace(f": {', '.join(PRICES)}", " ([names](../understand/cost.md#other-prices))")
 
 
 def values(allowed: str, default: str) -> str:
@@ -59,29 +80,24 @@ def values(allowed: str, default: str) -> str:
     return f"{allowed}, **`{default}`**" if allowed else f"**`{default}`**"
 
 
-def joined(rows: Iterable[tuple[str, str]], between: str) -> list[str]:
-    """Rows of a table; what says the same of several things is one row."""
-    things: dict[str, list[str]] = {}
-    for thing, says in rows:
-        things.setdefault(says, []).append(thing)
-    return [f"| {between.join(those)} | {says} |" for says, those in things.items()]
-
-
-def stack_rows() -> Iterator[str]:
-    """A table for each group of parameters of the template."""
+def stack_items() -> Iterator[str]:
+    """A list for each group of parameters of the template."""
     template = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))
     for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]:
         yield from (f"## {group['Label']['default']}", "")
-        yield from ("| parameter | values | meaning |", "|---|---|---|")
         for name in group["Parameters"]:
             parameter = template["Parameters"][name]
             taken = values(_limits(parameter), str(parameter.get("Default", "required")))
-            yield f"| `{name}` | {taken} | {cell(parameter.get('Description', ''))} |"
+            meaning = parameter.get("Description", "").replace(" Empty for none.", "")
+            meaning = re.sub(r", joined by commas,?(?=[ ;])", "", meaning)
+            yield item(f"`{name}`{taken and f' ({taken})'}: {stars(meaning)}")
         yield ""
 
 
 def _limits(parameter: Schema) -> str:
     if "AllowedValues" in parameter:
+        if len(parameter["AllowedValues"]) > 9:
+            return f"{parameter['AllowedValues'][0]} to {parameter['AllowedValues'][-1]}, those of CloudWatch Logs"
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
     low, high = parameter.get("MinValue"), parameter.get("MaxValue")
     return f"{low} to {high}" if low is not None and high is not None else ""
@@ -93,25 +109,27 @@ def parameters() -> str:
         [
             "# Parameters of the stack",
             "",
-            "For `sam deploy --parameter-overrides NAME=VALUE`; `make docs` writes them from the template. The console",
-            "and `sam deploy --guided` ask in this order; one of the first two is needed. Defaults are bold.",
+            "For `sam deploy --parameter-overrides NAME=VALUE`; `make docs` writes them from the template. One of the",
+            "first two is needed. Defaults are bold; commas join lists. Empty is none, unless a line says otherwise.",
             "",
-            *stack_rows(),
+            *stack_items(),
         ]
     )
 
 
 def reasons() -> str:
-    """A table for each result of what can become of an entry that is not copied; one remedy is one row."""
+    """A list for each result of what can become of an entry that is not copied; one remedy is one item."""
     lines = [""]
     for result in dict.fromkeys(reason.result for reason in Reason):
-        rows = [
-            (cell(f"{one.value} \\*" if one.is_name else one.value), cell(one.remedy or "nothing to do"))
-            for one in Reason
-            if one.result is result
-        ]
-        head = (f"## {result.value.capitalize()}", "", "| reason | remedy |", "|---|---|")
-        lines += [*head, *joined(rows, "; "), ""]
+        things: dict[str, list[str]] = {}
+        for one in Reason:
+            if one.result is result:
+                remedy = re.sub(", if it should be (copied|deleted)", "", one.remedy or "nothing to do")
+                if one.result is Result.REJECTED:
+                    remedy = re.sub("[,;] then start the transfer again", "", remedy)
+                things.setdefault(remedy, []).append(f"**{one.value}**" + (" \\*" if one.is_name else ""))
+        items = [item(f"{', '.join(those)}: {stars(remedy)}") for remedy, those in things.items()]
+        lines += [f"## {result.value.capitalize()}", "", *items, ""]
     return "\n".join([*lines, ""])
 
 
@@ -133,16 +151,15 @@ def packages() -> str:
 
 
 def fields() -> str:
-    """docs/reference/request.md with both its tables written anew."""
+    """docs/reference/request.md with both its lists written anew."""
     text = REQUEST.read_text(encoding="utf-8")
     for name, kind in (("request", Fields), ("probe", ProbeFields)):
-        table = ["", "| field | values, the default bold | meaning |", "|---|---|---|", *request_rows(kind), "", ""]
-        text = _replaced(text, REQUEST.name, name, "\n".join(table))
+        text = _replaced(text, REQUEST.name, name, "\n".join(["", *request_items(kind), "", ""]))
     return text
 
 
 def reasons_page() -> str:
-    """docs/reference/reasons.md with its table written anew."""
+    """docs/reference/reasons.md with its lists written anew."""
     return _with_part(REASONS, "reasons", reasons())
 
 
@@ -157,7 +174,7 @@ def next_steps() -> str:
             named = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes)
             modes[rule.how] = f" ({named})" if named else ""
         runs = "; ".join(f"{how}{named}" for how, named in modes.items())
-        lines += wrap(f"- {runs}: `fanout {verb}`", 120, subsequent_indent="  ", break_on_hyphens=False)
+        lines += textwrap.wrap(f"- {runs}: `fanout {verb}`", 120, subsequent_indent="  ", break_on_hyphens=False)
     return _with_part(NEXT, "next", "\n".join([*lines, "", ""]))
 
 
