@@ -56,8 +56,8 @@ def page() -> str:
     lines += [".SH OPTIONS OF A TRANSFER", *shared_options(transfers)]
     lines += [
         ".SH EXIT STATUS",
-        "The page \\fIdocs/reference/commands.md\\fR has the table of exit statuses, of the variables of the",
-        "environment and of the words for the end of a run.",
+        "The page \\fIdocs/reference/commands.md\\fR has the exit statuses, the variables of the",
+        "environment and the words for the end of a run.",
         ".SH SEE ALSO",
         ".BR aws (1),",
         ".BR sam (1)",
