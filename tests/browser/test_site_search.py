@@ -20,7 +20,7 @@ ANSWERS = {
     "dry-run": "start/first-copy/",
     "exit code": "reference/commands/",
     "uninstall": "operate/delete/",
-    "NoSuchBucket": "operate/troubleshooting/",
+    "NoSuchBucket": "reference/errors/",
     "hidden files": "understand/what-is-copied/",
     "progress": "operate/monitoring/",
 }
