@@ -57,17 +57,29 @@ def request_items(fields: type[Struct] = Fields) -> list[str]:
     """An item for each field of a request, those of inner objects with their path."""
     things: dict[str, list[str]] = {}
     for field in fields_of(fields):
-        taken = values(short(field.allowed), field.default)
-        said = f"{'' if taken == 'text' else f' ({taken})'}: {short(field.meaning)}"
+        left, meaning = explained(short(field.allowed), field.default, short(field.meaning))
+        said = f"{'' if left in ('', 'text') else f' ({left})'}: {meaning}"
         things.setdefault(said, []).append(f"`{field.path}`")
     return [item(f"{', '.join(those)}{said}") for said, those in things.items()]
 
 
+def explained(allowed: str, default: str, meaning: str) -> tuple[str, str]:
+    """The values that the meaning does not explain, and the meaning with those that it does as code."""
+    if not re.fullmatch(r"`[^`]+`(, `[^`]+`)*", allowed):
+        return values(allowed, default), meaning
+    left = []
+    for shown in values(allowed, default).split(", "):
+        meaning, found = re.subn(rf"(?<!\S){re.escape(shown.strip('*`'))}(?=: )", shown, meaning, count=1)
+        left += [] if found else [shown]
+    return ", ".join(one for one in left if one != "`true`"), meaning
+
+
 def short(text: str) -> str:
     """What a field takes or means, without what the page says once for all of them."""
-    text = text.replace(', or text as "50 MiB" or "10M"', " or text").replace(', or text as "10 MiB"', "")
+    text = text.replace(', or text as "50 MiB" or "10M"', "").replace(', or text as "10 MiB"', "")
     text = re.sub("; default: no (such )?limit", "", text)
     text = re.sub(r"\bat least ([\d.]+), at most ([\d.]+)", r"\1 to \2", text)
+    text = re.sub(r"\b(integer|number), (?=at least|\d)", "", text)
     return text.replace(f": {', '.join(PRICES)}", " ([names](../understand/cost.md#other-prices))")
 
 
@@ -85,17 +97,30 @@ def stack_items() -> Iterator[str]:
     template = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))
     for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]:
         yield from (f"## {group['Label']['default']}", "")
+        same = {name: of for name in group["Parameters"] if (of := _same_as(template["Parameters"][name]))}
         for name in group["Parameters"]:
             parameter = template["Parameters"][name]
+            if name in same:
+                continue
             taken = values(_limits(parameter), str(parameter.get("Default", "required")))
             meaning = parameter.get("Description", "").replace(" Empty for none.", "")
-            meaning = re.sub(r", joined by commas,?(?=[ ;])", "", meaning)
+            meaning = re.sub(r",? joined by commas,?(?=[ ;.])", "", meaning)
             yield item(f"`{name}`{taken and f' ({taken})'}: {stars(meaning)}")
+        if same:
+            yield item(f"{', '.join(f'`{name}`' for name in same)}: as {', '.join(same.values())}")
         yield ""
+
+
+def _same_as(parameter: Schema) -> str:
+    """The parameter that this one is like, if its description says no more."""
+    found = re.fullmatch(r"As (\w+)\.", parameter.get("Description", ""))
+    return f"`{found[1]}`" if found else ""
 
 
 def _limits(parameter: Schema) -> str:
     if "AllowedValues" in parameter:
+        if set(parameter["AllowedValues"]) == {"true", "false"}:
+            return ""
         if len(parameter["AllowedValues"]) > 9:
             return f"{parameter['AllowedValues'][0]} to {parameter['AllowedValues'][-1]}, those of CloudWatch Logs"
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
@@ -125,6 +150,7 @@ def reasons() -> str:
         for one in Reason:
             if one.result is result:
                 remedy = re.sub(", if it should be (copied|deleted)", "", one.remedy or "nothing to do")
+                remedy = remedy.replace(": start a transfer with mode copy and compare always", "")
                 if one.result is Result.REJECTED:
                     remedy = re.sub("[,;] then start the transfer again", "", remedy)
                 things.setdefault(remedy, []).append(f"**{one.value}**" + (" \\*" if one.is_name else ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,11 +37,9 @@ SPDX = {
 
 HEAD = """# Licences
 
-What each package of the layer (`sam build`) and of the command `fanout` declares, written by `make docs`. A test
-refuses a licence that `scripts/licences.py` does not allow. The project's own is [Apache-2.0](../../LICENSE).
+What each package of the layer and of the command `fanout` (*alone*: not in the layer) declares. A test refuses what
+`scripts/licences.py` does not allow. The project's own is [Apache-2.0](../../LICENSE).
 
-| licence | in the layer | in the command alone |
-|---|---|---|
 """
 
 
@@ -100,7 +99,8 @@ def page() -> str:
     def row(licence: str) -> str:
         names = [name for name, declared in licences.items() if declared == licence]
         both, alone = (", ".join(name for name in names if (name in layer) is there) for there in (True, False))
-        return f"| {licence} | {both} | {alone} |\n"
+        said = "; ".join([*([both] if both else []), *([f"*alone* {alone}"] if alone else [])])
+        return textwrap.fill(f"- {licence}: {said}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
     return HEAD + "".join(row(licence) for licence in sorted(set(licences.values())))
 

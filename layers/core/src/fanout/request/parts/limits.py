@@ -76,8 +76,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100,
-            description="burst credits that stay for others, percent of the most: so few functions start, and PaceCopy"
-            " holds them to a rate",
+            description="burst credits that stay for others, percent of the most",
         ),
     ] = CREDIT_RESERVE_PERCENT
     bytes_per_second: (
