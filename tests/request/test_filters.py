@@ -1,4 +1,4 @@
-"""Filters: docs/how-to/filters.md row by row, and against a matcher that goes name by name."""
+"""Filters: docs/how-to/filters.md row by row, more rows, and against a matcher that goes name by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,19 @@ from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.filtering.globs import compile_globs
 from tests.support.tables import table
 
-ROWS = table("how-to/filters.md", "pattern", "matches", "does not match")
+ROWS = [
+    *table("how-to/filters.md", "pattern", "matches", "does not match"),
+    [["/*.txt"], ["a.txt"], ["d/a.txt"]],
+    [["**/d/*.txt"], ["d/a.txt", "x/d/a.txt", "x/y/d/a.txt"], ["d/e/a.txt"]],
+    [["**"], ["a", "a/", "a/b"], []],
+    [["*"], ["a", "a/b", ".a"], []],
+    [["?"], ["a", "x/ü", "b/cd"], ["ab"]],
+    [["[a-c]x"], ["ax", "d/cx"], ["dx", "Ax"]],
+    [["[!a-c]x"], ["dx"], ["ax", "x"]],
+    [["[]x]"], ["]", "x"], ["["]],
+    [["a\\*b"], ["a*b"], ["axb"]],
+    [["a*b*c"], ["abc", "axbxbxc"], ["acb"]],
+]
 
 
 def name_matches(pattern: str, name: str) -> bool:
