@@ -75,7 +75,7 @@ def explained(allowed: str, default: str, meaning: str) -> tuple[str, str]:
 
 
 def short(text: str) -> str:
-    """What a field takes or means, without what the page says once for all of them."""
+    """The text of a field without the words that the page says once for all of them."""
     text = text.replace(', or text as "50 MiB" or "10M"', "").replace(', or text as "10 MiB"', "")
     text = re.sub("; default: no (such )?limit", "", text)
     text = re.sub(r"\bat least ([\d.]+), at most ([\d.]+)", r"\1 to \2", text)
