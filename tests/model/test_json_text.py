@@ -70,6 +70,7 @@ BESIDE = {
     "ledger/json_lines.py": "msgspec for whole blocks; what has too many digits goes to json_value",
     "listing/deciding/published.py": "typed: text alone",
     "publishing/begin_publishing.py": "typed, with bounds",
+    "flow/short_way.py": "the state machine, which is in the package",
     "flow/walker.py": "a copy of its own values",
     "runtime/settings.py": "the function's own environment",
     "schedules/schedule.py": "the schedule's request: parse_request names the field",
