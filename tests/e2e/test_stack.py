@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,9 @@ def test_a_killed_worker_costs_a_retry_of_its_shard_and_nothing_else(local: Stac
     request = {
         "source": "s3://killed/in/",
         "destination": "efs:///killed",
-        # One worker at a time: when a file is there, it is the one in the middle of a shard.
-        "limits": {"shard_seconds": 0.3, "max_concurrency": 1},
+        # One worker at a time: when a file is there, it is the one in the middle of a shard. A run in a window has a
+        # function for each shard, however small it is.
+        "limits": {"shard_seconds": 0.3, "max_concurrency": 1, "window": open_now()},
     }
     execution = local.stack.start_execution(request, "killed")
     deadline = time.monotonic() + 60
@@ -168,6 +170,28 @@ def test_a_killed_worker_costs_a_retry_of_its_shard_and_nothing_else(local: Stac
     assert len(shards) > 2
     assert sorted(starts.values()) == [1] * (len(shards) - 1) + [2]
     assert not list((local.mount / "killed").glob(".fanout*"))
+
+
+def test_a_killed_function_of_a_small_run_is_taken_over(local: Stack) -> None:
+    objects = {f"in/d{number % 9}/f{number}": b"k" * 6000 for number in range(3000)}
+    fill(local, "taken-over", objects)
+    request = {"source": "s3://taken-over/in/", "destination": "efs:///taken-over", "limits": {"shard_seconds": 0.3}}
+    execution = local.stack.start_execution(request, "taken-over")
+    deadline = time.monotonic() + 60
+    while not any((local.mount / "taken-over").glob("d*/f*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert local.workers.kill_busy("ShortWay", within_seconds=10)
+    ended = local.stack.wait(execution)
+    assert ended["status"] == "SUCCEEDED"
+    assert files(local.mount / "taken-over") == {key.removeprefix("in/"): body for key, body in objects.items()}
+    assert ledger(local, "taken-over", "summary.json")["totals"]["copied"]["entries"] == len(objects)
+    assert not list((local.mount / "taken-over").glob(".fanout*"))
+
+
+def open_now() -> str:
+    """A window that opened an hour ago and is open for half a day."""
+    opened = datetime.now(UTC) - timedelta(hours=1)
+    return f"{opened:%H:%M}-{opened + timedelta(hours=12):%H:%M} UTC"
 
 
 def test_a_shard_that_is_delivered_twice_at_once_has_one_result(local: Stack) -> None:

@@ -53,7 +53,8 @@ def test_a_second_run_is_skipped_and_a_stopped_one_is_gone_on_with(state: Path, 
     assert fanout("start", "--detach", request, "--name", "met", *local).returncode == 0
     until(lambda: len(copied()) > 5)
     # It stands still while it is met and stopped, however slow the machine is.
-    frozen = list(Workers(up["endpoint"]).running("CopyShard"))
+    frozen = list(Workers(up["endpoint"]).running("ShortWay"))
+    assert frozen
     for worker in frozen:
         os.kill(worker, signal.SIGSTOP)
 
