@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check check-code check-rest test unit adversary nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -26,11 +26,17 @@ setup-tests: .fanout/setup-tests.done ## The same and what only the tests need
 demo: setup ## Move a real tree S3 to EFS and back, publish a second version and roll back, on this machine
 	@$(VENV)/bin/fanout demo
 
+# Both halves take one processor each.
 check: setup-tests ## Lint, types, import contracts, template and state machine, links of the site
+	@$(MAKE) -j2 --output-sync=target --no-print-directory check-code check-rest
+
+check-code: setup-tests ## Of check: lint, types, import contracts
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy layers cli functions tests benchmarks scripts
 	$(VENV)/bin/lint-imports --no-cache
+
+check-rest: setup-tests ## Of check: templates, workflows, site, state machine
 	$(PY) scripts/review_templates.py
 	$(TOOLS)/checks/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(TOOLS)/checks/bin/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
