@@ -104,8 +104,10 @@ class WalkedEngine(Engine):
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        if self._entered[-1].startswith("Wait"):
-            time.sleep(min(seconds, 1.0))
+        if self._entered[-1] == "WaitForShortWay":
+            time.sleep(1.0)  # for two minutes, in which nothing happens
+        elif self._entered[-1].startswith("Wait"):
+            time.sleep(seconds)
         else:
             self.waits.append(seconds)
 

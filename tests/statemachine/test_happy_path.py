@@ -42,6 +42,7 @@ def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id
             "FinishTree",
             "FinishShard",
             "VerifyShard",
+            "ShortWay",
             "DeleteShard",
             "RemoveDirectories",
         )

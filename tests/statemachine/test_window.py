@@ -18,7 +18,9 @@ from .lambda_service import Event
 SECONDS = 3.0
 # The engine waits whole seconds, rounded down.
 EARLY_SECONDS = 1.0
-WAITS = [state for state in states(load()) if state.body["Type"] == "Wait" and state.name != "WaitForArchive"]
+# Those that no window has to do with.
+OTHERS = ("WaitForArchive", "WaitForShortWay")
+WAITS = [state for state in states(load()) if state.body["Type"] == "Wait" and state.name not in OTHERS]
 PAUSED: dict[str, Event] = {
     "CopyShard": {"done": False},
     "UnpackShard": {"done": False, "next": "unpack"},
