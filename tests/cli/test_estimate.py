@@ -90,9 +90,12 @@ def test_a_bursting_file_system_is_held_to_its_reserve_and_the_terminal_says_wha
 
 def test_a_night_that_finds_nothing_costs_what_its_page_says(tmp_path: Path) -> None:
     page = (cost_page.PAGE.parents[1] / "how-to/estimate.md").read_text(encoding="utf-8")
-    [(request, unchanged)] = re.findall(r"echo '(.*)' > nightly.json\n.*--unchanged (\w+)\n", page)
+    [(source, destination, mode, unchanged)] = re.findall(
+        r"estimate (\S+) (\S+) --mode (\w+) --unchanged (\w+)\n", page
+    )
+    request = {"source": source, "destination": destination, "mode": mode}
     told = {name: float(cost) for name, cost in re.findall(r"^\| ([\w ]+) \| ([0-9.]+) \|", page, re.MULTILINE)}
-    row = estimated(tmp_path, json.loads(request), "--unchanged", unchanged)
+    row = estimated(tmp_path, request, "--unchanged", unchanged)
     money = row["dollars"]
     by_hand = {"S3": 10_000_000 / 1_000 * 0.005 / 1_000, "EFS": 10_000_000 * 4096 / 1e9 * 0.03}
     assert told["EFS"] == pytest.approx(by_hand["EFS"]) and told["S3"] == pytest.approx(by_hand["S3"], rel=0.2)
