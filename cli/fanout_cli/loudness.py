@@ -1,4 +1,4 @@
-"""How much a command says of its own accord: ``--quiet``, the usual, ``--verbose``; and where it is kept besides."""
+"""How much a command prints: ``--quiet``, as usual, or ``--verbose``; and the file that gets the same lines."""
 
 from __future__ import annotations
 

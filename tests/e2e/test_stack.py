@@ -158,9 +158,7 @@ def test_a_killed_worker_costs_a_retry_of_its_shard_and_nothing_else(local: Stac
         "limits": {"shard_seconds": 0.3, "max_concurrency": 1, "window": open_now()},
     }
     execution = local.stack.start_execution(request, "killed")
-    deadline = time.monotonic() + 60
-    while not any((local.mount / "killed").glob("d*/f*")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for_a_file(local.mount / "killed")
     assert local.workers.kill_busy("CopyShard", within_seconds=10)
     ended = local.stack.wait(execution)
     assert ended["status"] == "SUCCEEDED"
@@ -177,15 +175,20 @@ def test_a_killed_function_of_a_small_run_is_taken_over(local: Stack) -> None:
     fill(local, "taken-over", objects)
     request = {"source": "s3://taken-over/in/", "destination": "efs:///taken-over", "limits": {"shard_seconds": 0.3}}
     execution = local.stack.start_execution(request, "taken-over")
-    deadline = time.monotonic() + 60
-    while not any((local.mount / "taken-over").glob("d*/f*")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for_a_file(local.mount / "taken-over")
     assert local.workers.kill_busy("ShortWay", within_seconds=10)
     ended = local.stack.wait(execution)
     assert ended["status"] == "SUCCEEDED"
     assert files(local.mount / "taken-over") == {key.removeprefix("in/"): body for key, body in objects.items()}
     assert ledger(local, "taken-over", "summary.json")["totals"]["copied"]["entries"] == len(objects)
     assert not list((local.mount / "taken-over").glob(".fanout*"))
+
+
+def wait_for_a_file(tree: Path) -> None:
+    """Until one of the files that ``fill`` made is copied."""
+    deadline = time.monotonic() + 60
+    while not any(tree.glob("d*/f*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def open_now() -> str:

@@ -24,8 +24,8 @@ Message = TypeVar("Message")
 End = TypeVar("End")
 
 _POSITION = array("I").itemsize
-# pipe(7): a pipe holds 64 KiB.
-_TURNS_IN_A_PIPE = (1 << 16) // _POSITION
+# pipe(7): a pipe holds a page at least, where a user has many; nobody reads while the turns are written.
+_TURNS_IN_A_PIPE = 4096 // _POSITION
 # Messages that are sent together; pickling one by one costs more than the work on a small file.
 _SENT_TOGETHER = 256
 # Items that a process takes at once: one where there are few, for even ends; taking is an operation too.
