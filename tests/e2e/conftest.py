@@ -14,9 +14,19 @@ import pytest
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
 from fanout_cli.local.access import Access
 from fanout_cli.local.clients import Clients
+from fanout_cli.local.emulator import Emulator
 from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
 from tests.e2e.windowed import Windowed, begin_restoring, begin_windowed
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """The emulator alone, without a stack."""
+    paths = LocalPaths.find(state=tmp_path_factory.mktemp("aws"))
+    with Emulator(find_toolchain(paths.repo), paths) as found:
+        found.wait()
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fanout_cli.local import LocalPaths, find_toolchain
 from fanout_cli.local.emulator import Emulator
 from tests.docs.commands import Block, blocks
 from tests.docs.pages import ROOT
@@ -26,14 +24,6 @@ PYTHON = next(Path.home().glob(".pyenv/versions/3.13*/bin/python3.13"), shutil.w
 WAYS = ("HTTP_", "HTTPS_", "NO_PROXY", "http_", "https_", "no_proxy", "SSL_", "PIP_", "UV_")
 # One that asks needs a terminal; tests/cli/setup/test_init.py answers.
 BLOCKS = [one for one in blocks() if "fanout deploy --config-env" in one.text and "--yes" in one.text]
-
-
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    paths = LocalPaths.find(state=tmp_path_factory.mktemp("aws"))
-    with Emulator(find_toolchain(paths.repo), paths) as found:
-        found.wait()
-        yield found
 
 
 @pytest.fixture(scope="module")

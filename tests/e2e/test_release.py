@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +12,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cfnlint.decode import cfn_yaml
 
-from fanout_cli.local import LocalPaths, find_toolchain
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
 from scripts.package_release import launch_address
@@ -21,14 +19,6 @@ from tests.template.templates import REPO, STACK, stacks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 BUCKET = "releases"
-
-
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    paths = LocalPaths.find(state=tmp_path_factory.mktemp("aws"))
-    with Emulator(find_toolchain(paths.repo), paths) as found:
-        found.wait()
-        yield found
 
 
 def test_a_release_is_a_template_whose_code_and_templates_are_in_the_bucket(emulator: Emulator, tmp_path: Path) -> None:
