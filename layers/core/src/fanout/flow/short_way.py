@@ -41,7 +41,7 @@ Begin = Callable[[str], AbstractContextManager[Context]]
 DEFINITION = Path(__file__).with_name("transfer.json")
 FIRST, ASKS = "CheckMount", "HowFar?"
 # The places that the walk does not go on from.
-ENDS = frozenset({"OpenRound", "BeginVerification", "VerifyShards", "SummariseTransfer"})
+ENDS = frozenset({"OpenRound", "BeginDeletion", "BeginVerification", "VerifyShards", "SummariseTransfer"})
 # Maps have no function to pace here.
 _PACING = ("PaceCopy", "EndPacing")
 

@@ -107,11 +107,8 @@ def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) 
 
 
 S, D = Mount.SOURCE, Mount.DESTINATION
-# What the short way does itself. Who proves, switches or signs is another function.
-WALKED = (
-    *("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"),
-    *("BeginDeletion", "DeleteShard", "RemoveDirectories"),
-)
+# What the short way does itself. Who deletes, proves, switches or signs is another function.
+WALKED = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree")
 STEPS = {
     "PlanTransfer": Step("planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),

@@ -29,12 +29,7 @@ COMPARE = (
 WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "ShortWay")
 # Writes what those write that it stands for.
 SHORT_WAY = "ShortWay"
-_STANDS_FOR = frozenset(
-    {
-        *("CheckMount", "ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"),
-        *("BeginDeletion", "DeleteShard", "RemoveDirectories"),
-    }
-)
+_STANDS_FOR = frozenset({"CheckMount", "ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"})
 _FINISH = ("FinishTree", "FinishShard")
 _WITHDRAW = ("FinishTree", "RemoveDirectories")
 _VERIFY = ("VerifyShard",)
