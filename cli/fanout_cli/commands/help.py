@@ -64,7 +64,9 @@ def _plainly(message: str) -> str:
     said = message.removeprefix("Value error, ").removesuffix(".")
     if "unable to parse string as a" in said:
         return f"it is not {'a whole number' if 'integer' in said else 'a number'}"
-    typed, _, choices = said.partition(" is not one of ")
+    typed, found, choices = said.partition(" is not one of ")
+    if not found:
+        return said
     closest = get_close_matches(typed.strip("'"), [one.strip("'") for one in choices.split(", ")], 1)
     return said + (f"; did you mean {closest[0]}?" if closest else "")
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer._click.exceptions import UsageError
 
 from fanout.request.command_line import COMMON
 from fanout.request.course import Mode
+from fanout_cli.command_error import CommandError
+from fanout_cli.commands.completion import complete_runs
 from fanout_cli.commands.help import QuickCommand
 from fanout_cli.commands.request_options import (
     field_options,
@@ -54,6 +57,19 @@ _FIRST = {
         ),
     ],
 }
+# A copy of what a verification found has the ends of that.
+FromVerifyOption = Annotated[
+    str,
+    typer.Option(
+        "--from-verify",
+        metavar="RUN",
+        help="Copy what that `fanout verify` found; without SOURCE and DESTINATION",
+        rich_help_panel=COMMON,
+        envvar="FANOUT_FROM_VERIFY",
+        show_envvar=True,
+        autocompletion=complete_runs,
+    ),
+]
 DryRunOption = Annotated[
     bool,
     typer.Option(
@@ -86,8 +102,7 @@ def _command_of(mode: Mode) -> Callable[..., None]:
             from fanout.model.errors import InvalidRequest
             from fanout_cli.arguments import check_request
 
-            ends = resolved(given["source"]), resolved(given["destination"], writes=True)
-            document = request_of(mode, *ends, given)
+            document = _request(mode, given)
             document |= {"mode": Mode.PLAN.value} if given["dry_run"] else {}
             try:
                 check_request(document)
@@ -97,10 +112,14 @@ def _command_of(mode: Mode) -> Callable[..., None]:
             _run(document, console, **own)
 
     options = [(option.panel, option.parameter) for option in field_options(mode)]
+    is_copy = mode is Mode.COPY
     parameters = [
-        *(Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint) for name, hint in _FIRST.items()),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default="" if is_copy else Parameter.empty)
+            for name, hint in _FIRST.items()
+        ),
         *(parameter for panel, parameter in options if panel == COMMON),
-        *_own(_COMMON),
+        *_own(_COMMON | ({"from_verify": (FromVerifyOption, "")} if is_copy else {})),
         *(parameter for panel, parameter in options if panel != COMMON),
         *_own(_LAST),
     ]
@@ -109,6 +128,28 @@ def _command_of(mode: Mode) -> Callable[..., None]:
     made.__annotations__ = {one.name: one.annotation for one in parameters}
     made.__name__, made.__doc__ = mode.value, f"{_DOES[mode]} Follows the run; Ctrl-C leaves it going."
     return transfer
+
+
+def _request(mode: Mode, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of a command line. Raises ``InvalidRequest`` or ``CommandError``."""
+    ends = [name for name in _FIRST if given[name]]
+    if run := given.get("from_verify"):
+        from fanout_cli.runs.from_verification import request_from
+
+        if ends or given["manifest"]:
+            raise CommandError(
+                "--from-verify RUN is in place of SOURCE, DESTINATION and --manifest; give it without them"
+            )
+        found = request_from(find_stack(given["stack"], given["local"], given["state"]), run)
+        typed = request_of(mode, found["source"], found["destination"], given)
+        parts = {
+            name: found[name] | value for name, value in typed.items() if isinstance(value, dict) and name in found
+        }
+        return found | typed | parts
+    for name in _FIRST:
+        if name not in ends:
+            raise UsageError(f"Missing argument '{name.upper()}'.")
+    return request_of(mode, resolved(given["source"]), resolved(given["destination"], writes=True), given)
 
 
 def _own(options: Mapping[str, tuple[Any, Any]]) -> Iterator[Parameter]:

@@ -13,7 +13,7 @@ from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.run_ids import new_run_id
-from fanout_cli.runs.runs import asked_of, describe_run, read_ledger, start_run
+from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger, start_run
 from fanout_cli.stacks import Stack
 
 
@@ -70,10 +70,8 @@ def retry_run(
     runs, or left no request.
     """
     again = again or bool(changes)
-    described = describe_run(stack, run_id)
+    described = describe_ended(stack, run_id)
     planned = read_ledger(stack, run_id, PLAN) is not None
-    if described["status"] == "RUNNING":
-        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
     resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, Mode.MOVE, None)
     request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
     if changes:

@@ -64,6 +64,14 @@ def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
     return described
 
 
+def describe_ended(stack: Stack, run_id: str) -> dict[str, Any]:
+    """See ``describe_run``. Raises ``CommandError`` if the run goes on too."""
+    described = describe_run(stack, run_id)
+    if described["status"] == "RUNNING":
+        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
+    return described
+
+
 def _described_by_ledger(stack: Stack, run_id: str) -> dict[str, Any] | None:
     """An execution as the ledger of its run tells of it; ``None`` without a ledger."""
     summary = read_ledger(stack, run_id, SUMMARY)

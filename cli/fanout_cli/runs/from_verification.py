@@ -1,0 +1,34 @@
+"""The request that copies what a verification found to differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanout.books.summary_document import Status
+from fanout.ledger.keys import FAILURES, SUMMARY, run_prefix
+from fanout.request.course import Mode
+from fanout_cli.command_error import CommandError
+from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger
+from fanout_cli.stacks import Stack
+
+WHOLE = (Status.SUCCEEDED, Status.FAILED_WITH_ITEMS)
+
+
+def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
+    """The request of a verification as a copy of the entries that it names, whatever seems unchanged there.
+
+    The ends and the filters are the verification's. Raises ``CommandError`` if the run is no verification, still runs,
+    broke off, or found nothing.
+    """
+    describe_ended(stack, run_id)
+    summary, asked = read_ledger(stack, run_id, SUMMARY), asked_of(stack, run_id)
+    if summary is None or not isinstance(asked, dict) or summary["status"] not in WHOLE:
+        raise CommandError(f"{run_id} has not compared everything; verify again: {stack.command('retry', run_id)}")
+    if summary["mode"] != Mode.VERIFY:
+        raise CommandError(
+            f"{run_id} is a {summary['mode']}; --from-verify takes a run of `fanout verify`, and `fanout retry` others"
+        )
+    if not summary["failures_by_class"]:
+        raise CommandError(f"{run_id} found no difference; there is nothing to copy")
+    manifest = f"s3://{stack.work_bucket}/{run_prefix(run_id)}{FAILURES}"
+    return {**asked, "mode": Mode.COPY.value, "manifest": manifest, "compare": "always"}
