@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from fanout.request.course import PHASES
+from fanout.forecast.phases import NOTED
 from fanout.summary.metrics import run_metrics
 from tests.support.summaries import summary_of
 from tests.template.templates import (
@@ -35,7 +35,7 @@ def dashboard() -> Any:
 
 def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
     # PlanTransfer's own: tests/functions/test_plan_metrics.py sees it emitted.
-    emitted = {*run_metrics(summary_of(seconds=dict.fromkeys(PHASES, 0.0))), "RunsBegun", "RunsSkipped"}
+    emitted = {*run_metrics(summary_of(seconds=dict.fromkeys(NOTED, 0.0))), "RunsBegun", "RunsSkipped"}
     shown = {
         metric[1]
         for widget in dashboard()["widgets"]

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from fanout.forecast.phases import phases_of
 from fanout.model.books import Count
-from fanout.request.phases import phases_of
 from fanout.request.request import Request
 from fanout.restoring.stand import RestoreStand
 from fanout.turns.waiting import Waiting
@@ -112,7 +112,7 @@ class Progress(Struct, frozen=True):
 
 def course_of(request: Request) -> tuple[str, ...]:
     """The phases of a run that are shown."""
-    return tuple(phase for phase in phases_of(request) if phase not in _NOT_SHOWN)
+    return tuple(phase.name for phase in phases_of(request) if phase.name not in _NOT_SHOWN)
 
 
 def progress_of(look: RunLook) -> Progress:

@@ -11,11 +11,12 @@ from msgspec import convert, to_builtins
 
 from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Planned, Published, Status, Verified
+from fanout.forecast.phases import NOTED
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
 from fanout.report.verdict import differences
-from fanout.request.course import PHASES, Mode
+from fanout.request.course import Mode
 from fanout_cli.documents import document_in
 from fanout_cli.runs.exit_status import exit_status_of
 from fanout_cli.runs.failed_paths import FailedPaths
@@ -56,7 +57,7 @@ class RunResult:
     @property
     def run_seconds(self) -> float:
         """Seconds from the plan's begin to the summary's end."""
-        return sum(self.seconds.get(phase, 0.0) for phase in PHASES)
+        return sum(self.seconds.get(phase, 0.0) for phase in NOTED)
 
     @property
     def exit_status(self) -> int:

@@ -9,6 +9,7 @@ from msgspec.structs import astuple
 
 from fanout.efs.load import S3Requests
 from fanout.efs.model import FileSystemState, Load
+from fanout.model.books import Count
 from fanout.model.shard import Rates
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
@@ -46,6 +47,25 @@ class Basis(Struct, frozen=True, kw_only=True):
     rates: Rates
     states: Mapping[str, FileSystemState]
     price: Mapping[str, float]
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """The work that a run has done: entries listed and deleted, what was moved, and what was verified after a copy.
+
+    ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run. ``segments`` were
+    listed with so many ``heads`` besides their pages. ``restored`` is what S3 was asked to restore, by archive.
+    """
+
+    listed: int
+    moved: Count
+    verified: Count
+    deleted: int
+    tasks: int
+    task_seconds: float
+    copying_seconds: float
+    segments: int = 0
+    heads: int = 0
+    restored: Mapping[str, Count] = field(default_factory=dict)
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ but for the backup: it looks for the copy.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from math import inf
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Beside, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Beside, Done, PhaseCost
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.request.request import Request
@@ -54,6 +55,11 @@ def deleting(request: Request, work: Work, basis: Basis) -> PhaseCost:
     found = deleting_of(request, work.extras, writes)
     seconds = 2 * STATE_SECONDS + MAP_SECONDS + found.seconds if found.shards else None
     return replace(deletion(request, work.extras, found), seconds=seconds)
+
+
+def deleted(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+    """What so many deletions took."""
+    return deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
 
 
 def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:

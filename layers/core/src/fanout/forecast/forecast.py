@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -10,29 +10,23 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, PhaseCost, together
+from fanout.efs.phase_cost import Basis, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
-from fanout.forecast.deleting import deleting
 from fanout.forecast.listing import walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
-from fanout.forecast.publishing import publishing
-from fanout.forecast.verifying import verifying
+from fanout.forecast.phases import phases_of
 from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
 from fanout.request.course import Mode
-from fanout.request.phases import phases_of
 from fanout.request.request import Request
-from fanout.restoring.forecast import restoring
 
-# Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
-SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
 NOT_MEASURED = "the file system was not measured"
 
 
@@ -129,7 +123,7 @@ def forecast(
         states=states,
         price=price,
     )
-    costs = {phase: _COST[phase](request, work, basis) for phase in phases_of(request)}
+    costs = {phase.name: phase.predicted(request, work, basis) for phase in phases_of(request)}
     added = together(costs.values())
     busy = of_copy + added.function_seconds
     aside = beside_run(request, work, copying, busy, len(measured.keys() & loads.keys()), held=bool(drains))
@@ -181,34 +175,3 @@ def _creation_seconds(request: Request, work: Work, creations_per_second: float)
 def _s3_seconds(requests: S3Requests) -> float:
     """As if all keys lay below one partitioned prefix."""
     return max(requests.gets / aws.S3_GET_PER_SECOND, requests.puts / aws.S3_PUT_PER_SECOND)
-
-
-def _copying(_: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
-
-
-def _listing(_: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=basis.list_seconds, requests=S3Requests(gets=work.heads))
-
-
-def _summing(_: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD)
-
-
-def _one_state(_: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=STATE_SECONDS)
-
-
-# What each phase adds; the requests and the load of the copy itself are in no phase.
-_COST: Mapping[str, Callable[[Request, Work, Basis], PhaseCost]] = {
-    "plan": _one_state,
-    "list": _listing,
-    "partition": _one_state,
-    "copy": _copying,
-    "restore": restoring,
-    "finish": _one_state,
-    "delete": deleting,
-    "verify": verifying,
-    "publish": publishing,
-    "summarise": _summing,
-}

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
+from fanout.efs.phase_cost import Done
 from fanout.facts import tuning
 from fanout.forecast.costs import Dollars
 from fanout.forecast.document import ForecastDocument, by_service, forecast_document
 from fanout.forecast.forecast import Forecast, forecast
-from fanout.forecast.spending import Done, dollars_done
+from fanout.forecast.spending import dollars_done
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books, Count

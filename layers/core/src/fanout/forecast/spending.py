@@ -9,27 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of, requests_of
+from fanout.efs.load import Work, loads_of, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
-from fanout.efs.phase_cost import PhaseCost, together
+from fanout.efs.phase_cost import Done, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
-from fanout.forecast.deleting import deleting_of, deletion
 from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
-from fanout.forecast.verifying import verification
+from fanout.forecast.phases import ONCE
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import OutOfBudget
 from fanout.request.plan import Plan
-from fanout.restoring.forecast import restore_services
 from fanout.restoring.stand import restores_asked
 from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
@@ -39,21 +36,6 @@ from fanout.work.rates.run_limits import PacedRate
 
 # Chosen: seconds for which a count is kept. Counting lists two records a task, a thousand in a request.
 COUNT_SECONDS = 20.0
-
-
-class Done(Struct, frozen=True, kw_only=True):
-    """The work that a run has done: entries listed and deleted, what was moved, and what was verified after a copy.
-
-    ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run.
-    """
-
-    listed: int
-    moved: Count
-    verified: Count
-    deleted: int
-    tasks: int
-    task_seconds: float
-    copying_seconds: float
 
 
 def hold_to_budget(plan: Plan, context: Context) -> None:
@@ -109,12 +91,8 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     loads, known = loads_of(request, work), measured_file_systems(ledger)
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
-    again = replace(work, entries=done.verified.entries, bytes=done.verified.bytes)
-    looks = PhaseCost(requests=S3Requests(gets=heads))
-    deleted = deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
-    verified = verification(request, again, segments) if done.verified != Count() else PhaseCost()
-    restored = PhaseCost(services=restore_services(restores_asked(ledger), request.restore, price))
-    added = together((looks, deleted, verified, restored))
+    done = replace(done, segments=segments, heads=heads, restored=restores_asked(ledger))
+    added = together(phase.spent(request, done, price) for phase in ONCE)
     requests = requests_of(request, work, segments) + added.requests
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from fanout.efs.load import LIST_PAGE, LISTS_PER_SEGMENT, S3Requests, Work, loads_of
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, Basis, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, PhaseCost
 from fanout.facts import tuning
+from fanout.model.books import Count
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
@@ -25,6 +26,12 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     cost = verification(request, whole, basis.segments)
     seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
     return replace(cost, seconds=seconds, function_seconds=max(basis.function_seconds, alone))
+
+
+def verified(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+    """What a verification after the copy took."""
+    work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks, 0.0)
+    return verification(request, work, done.segments) if done.verified != Count() else PhaseCost()
 
 
 def verification(request: Request, work: Work, segments: int) -> PhaseCost:

@@ -91,5 +91,3 @@ COURSES: Mapping[Mode, Course] = {
 }
 RESUMABLE = frozenset(mode for mode, course in COURSES.items() if course.resumable)
 COPYING = frozenset(mode for mode, course in COURSES.items() if course.copies)
-# Each phase whose begin a run notes. Restoring begins with the copy.
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")

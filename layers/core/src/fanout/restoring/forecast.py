@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.efs.load import Work
-from fanout.efs.phase_cost import Basis, PhaseCost
+from fanout.efs.phase_cost import Basis, Done, PhaseCost
 from fanout.facts import archives
 from fanout.facts.units import GB
 from fanout.model.books import Count
@@ -31,15 +31,20 @@ def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
     if not work.archived:
         return PhaseCost()
     seconds = max(0.0, restore_seconds(work.archived, request.restore) - basis.copy_seconds)
-    return PhaseCost(seconds=seconds, services=restore_services(work.archived, request.restore, basis.price))
+    return _costs(work.archived, request.restore, basis.price, seconds)
 
 
-def restore_services(
-    archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float]
-) -> Mapping[str, float]:
+def restored(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+    """The dollars of what S3 was asked to restore."""
+    return _costs(done.restored, request.restore, price)
+
+
+def _costs(
+    archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float], seconds: float | None = None
+) -> PhaseCost:
     """The dollars under their name in the summary; nothing where S3 takes nothing."""
     dollars = restore_dollars(archived, restore, price)
-    return {"restores": dollars} if dollars else {}
+    return PhaseCost(seconds=seconds, services={"restores": dollars} if dollars else {})
 
 
 def restore_dollars(archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float]) -> float:

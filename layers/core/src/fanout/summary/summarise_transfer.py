@@ -15,6 +15,7 @@ from fanout.books.verification_results import verification_of
 from fanout.deleting.deletion_results import deletion_results, not_moved
 from fanout.finishing.finish_directories import directories_failed, unset_notes
 from fanout.forecast.of_run import forecast_and_actual
+from fanout.forecast.phases import NOTED
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
@@ -26,7 +27,6 @@ from fanout.model.errors import LedgerBroken, RunError, run_error
 from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions
 from fanout.publishing.published import not_published
-from fanout.request.course import PHASES
 from fanout.request.options import ReportEntries
 from fanout.request.plan import settings_row
 from fanout.request.request import Request
@@ -190,6 +190,6 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
     begun = {key: ledger.read(key, PhaseBegan).began for key in ledger.keys("phases/")}
     if keys.phase_key("summarise") not in begun:
         raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
-    times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
+    times = [(phase, begun[keys.phase_key(phase)]) for phase in NOTED if keys.phase_key(phase) in begun]
     times.sort(key=lambda one: one[1])  # a move deletes after the verification, a sync before it
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]

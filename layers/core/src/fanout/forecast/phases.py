@@ -1,0 +1,113 @@
+"""The phases of a run, in their order: one object each, which a new phase is added as.
+
+The forecast, the count of dollars and those who watch a run ask the phases; none of them knows one by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from fanout.efs.load import S3Requests, Work
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, PhaseCost
+from fanout.forecast.deleting import deleted, deleting
+from fanout.forecast.publishing import publishing
+from fanout.forecast.verifying import verified, verifying
+from fanout.request.options import Verify
+from fanout.request.request import Request
+from fanout.restoring.forecast import restored, restoring
+
+# Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
+SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
+
+
+def _in_one_state(_request: Request, _work: Work, _basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=STATE_SECONDS)
+
+
+def _nothing(_request: Request, _done: Done, _price: Mapping[str, float]) -> PhaseCost:
+    return PhaseCost()
+
+
+class Phase(Struct, frozen=True, kw_only=True):
+    """A phase: its name in the ledger, whether a run has it, and what it adds to the copy.
+
+    It is ``noted`` when it begins, unless it begins with another.
+    ``predicted`` is its addition to a forecast; ``spent`` the requests, the load and the dollars of what it has done.
+    Those of the copy itself are in no phase.
+    """
+
+    name: str
+    noted: bool = True
+    runs: Callable[[Request], bool]
+    predicted: Callable[[Request, Work, Basis], PhaseCost] = _in_one_state
+    spent: Callable[[Request, Done, Mapping[str, float]], PhaseCost] = _nothing
+
+
+def _listing(_request: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=basis.list_seconds, requests=S3Requests(gets=work.heads))
+
+
+def _listed(_request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+    return PhaseCost(requests=S3Requests(gets=done.heads))
+
+
+def _copying(_request: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
+
+
+def _summing(_request: Request, work: Work, _basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD)
+
+
+def _always(_request: Request) -> bool:
+    return True
+
+
+def _lists(request: Request) -> bool:
+    return not request.course.goes_back
+
+
+def _copies(request: Request) -> bool:
+    return request.course.copies
+
+
+PHASES = (
+    Phase(name="plan", runs=_always),
+    Phase(name="list", runs=_lists, predicted=_listing, spent=_listed),
+    Phase(name="partition", runs=_lists),
+    Phase(name="copy", runs=_copies, predicted=_copying),
+    Phase(
+        name="restore",
+        noted=False,
+        runs=lambda request: request.course.copies and request.restores_archived,
+        predicted=restoring,
+        spent=restored,
+    ),
+    Phase(name="finish", runs=_copies),
+    Phase(name="delete", runs=lambda request: request.course.deletes_extras, predicted=deleting, spent=deleted),
+    Phase(
+        name="verify",
+        runs=lambda request: request.course.compares or request.verifies_after is not Verify.NONE,
+        predicted=verifying,
+        spent=verified,
+    ),
+    # A move deletes what the verification has proven.
+    Phase(name="delete", runs=lambda request: request.course.deletes_proven, predicted=deleting, spent=deleted),
+    Phase(
+        name="publish",
+        runs=lambda request: request.publish is not None and not request.course.plans,
+        predicted=publishing,
+    ),
+    Phase(name="summarise", runs=_always, predicted=_summing),
+)
+
+# Each phase once, whatever the mode; and the names of those whose begin a run notes.
+ONCE = tuple({phase.name: phase for phase in PHASES}.values())
+NOTED = tuple(phase.name for phase in ONCE if phase.noted)
+
+
+def phases_of(request: Request) -> tuple[Phase, ...]:
+    """The phases of a run of this request, as far as each has something to do."""
+    return tuple(phase for phase in PHASES if phase.runs(request))
