@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from fanout.ledger.rights import KINDS, sample_of
+from scripts.ledger_rights import KINDS, sample_of
 from tests.functions.test_roles import GIVEN, WORK
 from tests.support.actions import Need
 from tests.support.iam import is_allowed, statements_of

@@ -14,7 +14,6 @@ from fanout.facts import tuning
 from fanout.flow import events
 from fanout.flow.calls import Stack
 from fanout.flow.steps import STEPS, run_step
-from fanout.ledger import rights
 from fanout.ledger.keys import BESIDE_THE_RUNS
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
@@ -23,6 +22,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import ManifestPart, Rows
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.request.manifest import ManifestLocation
+from scripts import ledger_rights as rights
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import contents, failures, json_lines, put, world_of
 from tests.support.memory import MemoryTree

@@ -9,9 +9,10 @@ from itertools import product
 
 import pytest
 
-from fanout.ledger import keys, rights
-from fanout.ledger.rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
+from fanout.ledger import keys
 from scripts import generate_policies
+from scripts import ledger_rights as rights
+from scripts.ledger_rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
 from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS, WORK
 from tests.functions.test_work_bucket import WIDE
 from tests.support.actions import Need

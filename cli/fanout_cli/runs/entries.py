@@ -13,8 +13,8 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Result
 from fanout.report.text import visible
 from fanout.request.filtering.globs import compile_globs
-from fanout.summary.entries import EVERY, EntryOutcome, entry_outcomes
 from fanout_cli.command_error import CommandError
+from fanout_cli.runs.entry_outcomes import EVERY, EntryOutcome, entry_outcomes
 from fanout_cli.runs.progress import BucketStore, DirectoryStore
 from fanout_cli.runs.runs import describe_run
 from fanout_cli.stacks import Stack

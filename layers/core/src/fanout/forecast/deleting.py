@@ -58,7 +58,7 @@ def deleting(request: Request, work: Work, basis: Basis) -> PhaseCost:
 
 
 def deleted(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
-    """What so many deletions took."""
+    """The addition of the deletions that were done."""
     return deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
 
 

@@ -29,7 +29,7 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
 
 
 def verified(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
-    """What a verification after the copy took."""
+    """The addition of the verification after the copy, as far as it came."""
     work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks, 0.0)
     return verification(request, work, done.segments) if done.verified != Count() else PhaseCost()
 

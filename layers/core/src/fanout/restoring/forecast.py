@@ -35,7 +35,7 @@ def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
 
 
 def restored(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
-    """The dollars of what S3 was asked to restore."""
+    """The dollars of the restores that S3 was asked for."""
     return _costs(done.restored, request.restore, price)
 
 
