@@ -26,12 +26,14 @@ from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
 from tests.support.no_links import refuse_links
 from tests.support.s3_servers import KEY, Lack, S3Server
+from tests.support.unlinked_names import keep_names_of_open_files
 
 REGION = "us-east-1"
 SERVERS = ["given_server"] if "FANOUT_TEST_S3_URL" in os.environ else ["moto_server", "seaweedfs_server"]
 Needs = Callable[[Lack], None]
-# Without hard links: as a mount of S3 Files.
-PLACES = ("memory", "directory", "mount-root", "without-links")
+# Without hard links: as a mount of S3 Files. An NFS client keeps a name of what it holds open.
+PLACES = ("memory", "directory", "mount-root", "without-links", "nfs")
+_MADE_UP = {"without-links": refuse_links, "nfs": keep_names_of_open_files}
 _NO_HEADERS: Mapping[str, str] = {}
 _numbers = itertools.count()
 
@@ -165,8 +167,8 @@ def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
         return MemoryTree()
     if kind in PLACES:
         mount: Path = request.getfixturevalue("tmp_path")
-        if kind == "without-links":
-            refuse_links(request.getfixturevalue("monkeypatch"))
+        if kind in _MADE_UP:
+            _MADE_UP[kind](request.getfixturevalue("monkeypatch"))
         return writable(PosixTree(mount, "" if kind == "mount-root" else "tree", "run", "attempt"))
     name, _, place = kind.partition(":")
     client = client_of(request.getfixturevalue(name))

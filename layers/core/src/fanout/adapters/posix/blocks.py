@@ -94,7 +94,12 @@ class StagedBlocks:
         return found.st_size == self._size and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
 
     def discard(self) -> None:
-        """See ``ports.tree.BlockTarget``. The removal of the staging directory takes the rest."""
+        """See ``ports.tree.BlockTarget``. The removal of the staging directory takes the rest.
+
+        Closed first: an NFS client keeps a hidden name of what it holds open, and the directory with it.
+        """
+        with suppress(OSError):  # of writes that nobody wants any more
+            self._written.close()
         with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)
 
