@@ -43,6 +43,11 @@ def test_it_copies_the_differences_whatever_seems_unchanged(aws: Aws) -> None:
     [
         ("copy", {}, "run-1 is a copy; --from-verify takes a run of `fanout verify`"),
         ("verify", {"failures_by_class": []}, "run-1 found no difference; there is nothing to copy"),
+        (
+            "verify",
+            {"failures_by_class": [{**DIFFERS[0], "reason": "hard links differ"}]},
+            "names of one file again: fanout copy s3://a-bucket/in/ efs:///out --exclude '*.tmp' --compare always",
+        ),
         ("verify", {"status": "FAILED"}, "has not compared everything; verify again: fanout retry run-1 --stack mine"),
     ],
 )

@@ -25,6 +25,11 @@ def test_only_what_differs_is_copied_and_then_the_trees_are_equal(tmp_path: Path
     write(tmp_path / "out/d/bytes", "d/bytez")  # as long and as old
     (tmp_path / "out/d/mode").chmod(0o600)
     (tmp_path / "out/d/missing").unlink()
+    write(tmp_path / "in/e/f/g", "below directories that are alike")
+    write(tmp_path / "out/e/f/g", "below directories that are alikf")
+    for directory in ("e", "e/f"):
+        for end in ("in", "out"):
+            os.utime(tmp_path / end / directory, ns=(MOMENT, MOMENT))
     write(tmp_path / "out/extra", "of somebody else")
 
     def world_of(run_id: str) -> World:
@@ -38,7 +43,9 @@ def test_only_what_differs_is_copied_and_then_the_trees_are_equal(tmp_path: Path
     manifest = {"manifest": "s3://work/runs/checks/failures.jsonl", "compare": "always"}
     summary = copy.run({**BETWEEN, **manifest})
     assert summary["status"] == "SUCCEEDED", list(copy.ledger.read_rows("failures.jsonl"))
-    assert summary["totals"]["copied"]["entries"] == len(("d/", "d/bytes", "d/mode", "d/missing"))
+    assert summary["totals"]["copied"]["entries"] == len(
+        ("d/", "d/bytes", "d/mode", "d/missing", "e/", "e/f/", "e/f/g")
+    )
     assert summary["totals"]["skipped"]["entries"] == len(("extra",))
     again = world_of("checks-2")
     again.run({**BETWEEN, "mode": "verify"})

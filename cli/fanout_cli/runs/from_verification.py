@@ -6,6 +6,8 @@ from typing import Any
 
 from fanout.books.summary_document import Status
 from fanout.ledger.keys import FAILURES, SUMMARY, run_prefix
+from fanout.model.outcome import Reason
+from fanout.request.command_line import command_of
 from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger
@@ -28,7 +30,11 @@ def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
         raise CommandError(
             f"{run_id} is a {summary['mode']}; --from-verify takes a run of `fanout verify`, and `fanout retry` others"
         )
-    if not summary["failures_by_class"]:
+    reasons = {one["reason"] for one in summary["failures_by_class"]}
+    if not reasons:
         raise CommandError(f"{run_id} found no difference; there is nothing to copy")
+    if reasons == {Reason.LINKS_DIFFER.value}:
+        whole = command_of({**asked, "compare": "always"}, Mode.COPY)
+        raise CommandError(f"only a copy of the whole tree makes names of one file again: {whole} {stack.option}")
     manifest = f"s3://{stack.work_bucket}/{run_prefix(run_id)}{FAILURES}"
     return {**asked, "mode": Mode.COPY.value, "manifest": manifest, "compare": "always"}

@@ -15,6 +15,7 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_for_l
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
 from fanout.listing.naming.placement import Place, naming_rule
+from fanout.model.directories import parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
@@ -94,14 +95,15 @@ def list_manifest(
     left: list[Segment] = []
     waiting: deque[Future[tuple[Row, Entry | None, Place]]] = deque()
     intake = Intake(plan.request.filters, settle)
+    implied_by = _Implied()
 
     def settle_down_to(count: int) -> None:
         while len(waiting) > count:
             row, destination, place = waiting.popleft().result()
-            if row.entry is None:
-                refuse(row)
-            else:
+            if row.entry is not None:
                 intake.add(row.entry, destination, partial(_same, place))
+            elif not row.implied:
+                refuse(row)
 
     with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
         try:
@@ -112,7 +114,7 @@ def list_manifest(
                 elif row is not None and row.reason is not None:
                     refuse(row)
                 elif row is not None:
-                    waiting.append(pool.submit(lookups, row))
+                    waiting.extend(pool.submit(lookups, one) for one in (*implied_by(row), row))
                 settle_down_to(WAITING)
                 if late(number) or len(left) >= _SUBTREES:
                     left.append(Segment("", manifest=lines.rest))
@@ -122,6 +124,22 @@ def list_manifest(
             pool.shutdown(cancel_futures=True)
     intake.close(lambda _directory: bool(left))
     return left
+
+
+class _Implied:
+    """The directories above the rows of a verification, each once; one that has a row of its own may come again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}
+
+    def __call__(self, row: Row) -> list[Row]:
+        if not row.of_verification:
+            return []
+        new = [path for path in parents_of(row.path) if path not in self._known]
+        self._known.update(dict.fromkeys((*new, row.path) if row.path.endswith("/") else new))
+        while len(self._known) > _DIRECTORIES_KEPT:
+            del self._known[next(iter(self._known))]
+        return [Row(path, implied=True) for path in new]
 
 
 def _same(place: Place) -> Place:

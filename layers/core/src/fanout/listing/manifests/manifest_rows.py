@@ -61,7 +61,8 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
         return Row(path, subtree=True)
     entry = _entry(path, fields) if request.source.is_keyed else None
-    return Row(path, entry, may_be_missing=str(fields.get(MAY_BE_MISSING)).lower() == "true")
+    may_be_missing = str(fields.get(MAY_BE_MISSING)).lower() == "true"
+    return Row(path, entry, may_be_missing=may_be_missing, of_verification=fields.get("phase") == "verify")
 
 
 def _json_fields(text: str) -> Fields:
