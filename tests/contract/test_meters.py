@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import boto3
 import pytest
@@ -12,8 +14,9 @@ import pytest
 from fanout.adapters.aws.meter import AwsMeter
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED
 from fanout.facts.units import MIB
+from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
-from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.file_system import Behind, Described, Reading, ThroughputMode
 from fanout.ports.aws import Meter
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
@@ -141,3 +144,55 @@ def test_a_fault_of_cloudwatch_has_it_too(server: ScriptedServer, step: bytes, e
     server.script = [step]
     with pytest.raises(error, match="cloudwatch:GetMetricData on fs-1"):
         aws_meter(server.url).readings("fs-1", NOW)
+
+
+ACCESS_POINT = (
+    "arn:aws:s3files:eu-west-1:111122223333:file-system/fs-0123456789abcdef0/access-point/fsap-0123456789abcdef0"
+)
+FILES = {"fileSystemId": "fs-0123456789abcdef0", "bucket": "arn:aws:s3:::a-bucket", "status": "available"}
+POINT = {
+    "accessPointArn": ACCESS_POINT,
+    "accessPointId": "fsap-0123456789abcdef0",
+    "clientToken": "t",
+    "fileSystemId": "fs-0123456789abcdef0",
+    "status": "available",
+    "ownerId": "111122223333",
+}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "root", "shown"),
+    [
+        ({}, {}, ""),
+        ({}, {"rootDirectory": {"path": "/"}}, ""),
+        ({"prefix": "p/"}, {"rootDirectory": {"path": "/a/b"}}, "p/a/b/"),
+        ({"prefix": "p/"}, {}, "p/"),
+    ],
+)
+def test_s3_files_tells_the_place_that_an_access_point_shows(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, prefix: Json, root: Json, shown: str
+) -> None:
+    """boto3 reads the answers by the service's own model; which path and permission a request has is asked below."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3FILES", server.url)
+    server.script = [answer(200, json.dumps(found).encode()) for found in (FILES | prefix, POINT | root)]
+    assert aws_meter(server.url).shows(ACCESS_POINT) == Behind("a-bucket", shown)
+
+
+@pytest.mark.parametrize(("step", "error"), FAULTS)
+def test_a_fault_of_s3_files_has_it_as_well(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, step: bytes, error: type[FanoutError]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3FILES", server.url)
+    server.script = [step]
+    with pytest.raises(error, match="s3files:GetFileSystem on arn:aws:s3files"):
+        aws_meter(server.url).shows(ACCESS_POINT)
+
+
+def test_a_boto3_that_is_older_than_s3_files_is_no_answer(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = aws_meter(server.url)
+    unknown: Any = boto3.Session().client
+    monkeypatch.setattr("fanout.adapters.aws.meter.client", lambda *_a, **_n: unknown("s3files-of-later", REGION))
+    with pytest.raises(Transient, match="s3files:GetFileSystem"):
+        meter.shows(ACCESS_POINT)

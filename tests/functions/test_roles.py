@@ -45,6 +45,8 @@ CONDITIONS = {
     "UsesAnyAccount": False,
     "AllInVpc": True,
     "IsS3Files": False,
+    "HasS3Files": False,
+    "ReadsDirectly": False,
     "Certifies": True,
 }
 PARAMETERS = {

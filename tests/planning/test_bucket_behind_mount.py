@@ -17,6 +17,7 @@ from tests.support.two_mounts import TwoMounts
 
 IN, OUT = {"source": "s3://a-bucket/p/"}, {"destination": "s3://a-bucket/p/"}
 FROM_MOUNT, TO_MOUNT = {"source": "efs:///in"} | OUT, IN | {"destination": "efs:///out"}
+S3_FILES = "arn:aws:s3files:eu-west-1:111122223333:file-system/fs-0123456789abcdef0/access-point/fsap-0123456789abcdef0"
 SYNC = {"mode": "sync", "delete_guard": {"max_percent": 100}}
 
 
@@ -72,7 +73,7 @@ def test_of_a_source_that_a_sync_only_reads_the_stack_tells_whether_it_is_s3_fil
 ) -> None:
     refuse_links(monkeypatch)
     world = world_of(tmp_path, FROM_MOUNT)
-    world.mounts_s3_files = is_s3_files
+    world.access_points = {"data": S3_FILES} if is_s3_files else {}
     before = {one: one.stat().st_mtime_ns for one in (tmp_path / "in", tmp_path / "in/file")}
     if is_s3_files:
         with pytest.raises(InvalidRequest, match=r"source: .*may show the bucket itself"):
@@ -97,7 +98,7 @@ def test_two_mounts_that_may_show_one_bucket_are_refused(
 ) -> None:
     refuse_links(monkeypatch)
     mounts = mounts_of(tmp_path, ids)
-    mounts.world.mounts_s3_files = True
+    mounts.world.access_points = {"data": S3_FILES, "archive": S3_FILES}
     with pytest.raises(InvalidRequest, match=r"source: .*may show the bucket itself"):
         mounts.list_all({"mode": mode})
     assert (tmp_path / "data/in/file").read_text() == "file"

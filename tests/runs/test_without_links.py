@@ -17,7 +17,7 @@ from fanout.model.path_rules import STAGING_PREFIX
 from tests.runs.test_backup import REQUEST_KEPT, filled, put, seen
 from tests.runs.test_backup import world_of as world_keeping
 from tests.support.flow import World
-from tests.support.mounts import REQUEST, files, reasons, world_of
+from tests.support.mounts import REQUEST, files, world_of
 from tests.support.no_links import refuse_links
 from tests.support.publishing import PublishingWorld
 
@@ -39,7 +39,7 @@ def test_a_sync_places_each_file_by_a_rename(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("code", ANSWERS)
-def test_an_entry_that_cannot_be_kept_fails_and_stays(
+def test_a_backup_is_refused_before_anything_is_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     put(tmp_path / "in/changed", "ours")
@@ -47,10 +47,9 @@ def test_an_entry_that_cannot_be_kept_fails_and_stays(
     put(tmp_path / "out/changed", "theirs is longer")
     refuse_links(monkeypatch, code)
     world = world_keeping(tmp_path, "run-1")
-    summary = world.run(REQUEST_KEPT)
-    assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True)
-    assert reasons(world) == {"changed": "file has no room for another name"}
-    assert files(tmp_path / "out") == {"changed": "theirs is longer", "new": "ours"}
+    with pytest.raises(InvalidRequest, match=r"backup_to: .*has no hard links, by which what is replaced"):
+        world.run(REQUEST_KEPT)
+    assert files(tmp_path / "out") == {"changed": "theirs is longer"}
 
 
 def test_never_leaves_what_is_there_and_places_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

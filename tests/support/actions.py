@@ -38,6 +38,9 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
     query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
     if parts.path.startswith("/2015-02-01/file-systems"):
         return [Need("elasticfilesystem:DescribeFileSystems", f"file-system/{query['FileSystemId']}")]
+    for path, action in (("/file-systems/", "GetFileSystem"), ("/access-points/", "GetAccessPoint")):
+        if parts.path.startswith(path):
+            return [Need(f"s3files:{action}", unquote(parts.path.removeprefix(path)))]
     if parts.path.startswith("/2016-08-19/account-settings"):
         return [Need("lambda:GetAccountSettings", "*")]
     lowered = {name.lower(): _text(value) for name, value in headers.items()}

@@ -85,7 +85,7 @@ class World:
     signer: Signer | None = None
     turns: WriteTurns | None = None
     forks: bool = False
-    mounts_s3_files: bool = False
+    access_points: Json = field(default_factory=dict)
     function: FunctionSize = field(default_factory=FunctionSize)
     allows: StackAllows = field(default_factory=StackAllows)
     mounts: tuple[str, ...] = ("data",)
@@ -147,7 +147,7 @@ class World:
             forks=lambda _: self.forks,
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,
-            mounts_s3_files=self.mounts_s3_files,
+            access_points=self.access_points,
             function=self.function,
         )
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from fanout.efs.measurement import LOOK_BACK_SECONDS
 from fanout.model.errors import FanoutError, NotFound
-from fanout.model.file_system import Described, Reading, Readings
+from fanout.model.file_system import Behind, Described, Reading, Readings
 
 
 class MemoryMeter(Struct):
@@ -17,6 +17,7 @@ class MemoryMeter(Struct):
     systems: dict[str, Described] = field(default_factory=dict)
     metrics: dict[str, Mapping[str, Sequence[Reading]]] = field(default_factory=dict)
     refuses: FanoutError | None = None
+    shown: dict[str, Behind] = field(default_factory=dict)
 
     def describe(self, file_system_id: str) -> Described:
         """See ``ports.tree.Meter``."""
@@ -35,3 +36,11 @@ class MemoryMeter(Struct):
             name: [row for row in rows if 0 <= now - row.at <= LOOK_BACK_SECONDS] for name, rows in series.items()
         }
         return {name: rows for name, rows in recent.items() if rows}
+
+    def shows(self, access_point: str) -> Behind:
+        """See ``ports.tree.Meter``."""
+        if self.refuses is not None:
+            raise self.refuses
+        if access_point not in self.shown:
+            raise NotFound(f"there is no {access_point}")
+        return self.shown[access_point]

@@ -61,6 +61,7 @@ CALLED_BY_SERVICES = {
         "s3files:ClientWrite",
         "s3files:ClientRootAccess",
     },
+    "Lambda reads large files of S3 Files from the bucket": {"s3:GetObject", "s3:GetObjectVersion"},
     "Lambda takes the messages of a queue": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
     "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
 }

@@ -89,19 +89,26 @@ def test_only_functions_that_write_the_file_system_may() -> None:
 
 def test_a_mount_that_is_only_read_lets_no_function_write() -> None:
     for name, statement in policies():
-        if name in ("MountWritePolicy", "ProbeMountPolicy"):
+        if name in ("MountWritePolicy", "ProbeMountPolicy") and "Condition" in statement:
             (service,) = {action.partition(":")[0] for action in actions(statement)}
             assert {"Fn::If": ["Writes", f"{service}:ClientWrite", {"Ref": "AWS::NoValue"}]} in statement["Action"]
 
 
 @pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy", "ProbeMountPolicy"])
 def test_a_mount_is_of_efs_or_of_s3_files_and_through_its_access_point(name: str) -> None:
-    files, efs = (statement for owner, statement in policies() if owner == name)
+    found = [statement for owner, statement in policies() if owner == name]
+    files, efs = found[:2]
     words = [action.replace("elasticfilesystem:", "s3files:") for action in actions(efs)]
     assert words == actions(files)
     for service, statement in (("s3files", files), ("elasticfilesystem", efs)):
         assert statement["Condition"] == {"StringEquals": {f"{service}:AccessPointArn": {"Ref": "AccessPointArn"}}}
         assert f":{service}:" in statement["Resource"]["Fn::Sub"]
+    direct = {
+        "Effect": "Allow",
+        "Action": ["s3:GetObject", "s3:GetObjectVersion"],
+        "Resource": {"Fn::Split": [",", {"Ref": "DirectReadArns"}]},
+    }
+    assert found[2:] == ([] if name == "ProbeMountPolicy" else [direct])
 
 
 @pytest.mark.parametrize("end", ["Read", "Write"])
@@ -126,6 +133,7 @@ def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
     scopes = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "MeasurePolicy"}
     assert scopes == {
         "elasticfilesystem:DescribeFileSystems": {"Fn::Split": [",", {"Ref": "FileSystemArns"}]},
+        "s3files:GetFileSystem": {"Fn::Split": [",", {"Ref": "S3FilesArns"}]},
         "cloudwatch:GetMetricData": "*",
     }
 

@@ -33,7 +33,7 @@ from tests.template.templates import (
 # The two stacks of the functions that mount differ in these parameters alone.
 OF_A_MOUNT = {
     *("LogPrefix", "MountName", "MountAccess", "ActsAsRoot"),
-    *("AccessPointArn", "FileSystemId", "FileSystemType", "MountSubnetIds", "MountSecurityGroupIds"),
+    *("AccessPointArn", "FileSystemId", "FileSystemType", "DirectReadArns", "MountSubnetIds", "MountSecurityGroupIds"),
 }
 
 
@@ -99,8 +99,6 @@ def test_no_two_functions_share_a_role_or_a_log_group() -> None:
     assert len(set(roles)) == len(set(groups)) == len(functions())
 
 
-# What tries out what a mount can do.
-CHECKING = ("CheckMountFunction", "ShortWayFunction")
 # What copies may have; a probe writes none.
 BOUNDS = {"FANOUT_SET_IDS", "FANOUT_ALLOWED_OWNERS"}
 
@@ -116,11 +114,9 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         assert {key: function[key] for key in same} == {key: shared[key] for key in same}
         assert function["Layers"] == [{"Ref": "LayerArn"}]
         variables = function["Environment"]["Variables"]
-        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS", "FANOUT_FILE_SYSTEM_TYPE"}
+        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS"}
         needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
         assert {key: value for key, value in variables.items() if key not in own} == needed
-        of_type = variables.get("FANOUT_FILE_SYSTEM_TYPE")
-        assert of_type == ({"Ref": "FileSystemType"} if name in CHECKING else None)
     for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
         assert given.get("SetIds", {"Ref": "SetIds"}) == {"Ref": "SetIds"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.measurement import state_of
-from fanout.efs.model import FileSystemState, assumed_state
+from fanout.efs.model import FileSystemState, assumed_state, published
+from fanout.facts.mounts import S3_FILES
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, Throttled, Transient
@@ -32,19 +33,24 @@ class MeasuredFileSystems(Struct, frozen=True):
 
 
 def measure_file_systems(
-    request: Request, context: Context, calibrations: Mapping[str, Calibration], notes: list[str]
+    request: Request,
+    context: Context,
+    calibrations: Mapping[str, Calibration],
+    unmeasured: Collection[str],
+    notes: list[str],
 ) -> None:
     """Write file-systems.json: the state of each mount of the request whose file system has an id.
 
     A file system that cannot be described counts as the smallest there is. Metrics that cannot be read count as
     missing. The run continues, and notes say what is assumed and why. A limit that a probe found is the most that the
-    plan uses.
+    plan uses. ``unmeasured`` are the mounts of S3 Files, of which neither EFS nor CloudWatch knows.
     """
     ids = context.file_system_ids
     mounts = {end.mount for end in (request.source, request.destination) if not end.is_keyed}
     measured: dict[str, FileSystemState] = {}
     for mount in sorted(mounts & ids.keys()):
-        measured[mount] = _measured(ids[mount], context, notes)
+        one_of = _of_s3_files if mount in unmeasured else _measured
+        measured[mount] = one_of(ids[mount], context, notes)
     for mount in sorted(mounts & calibrations.keys()):
         limit = calibrations[mount].limit_bytes_per_second
         if limit is not None:
@@ -66,6 +72,13 @@ def file_system_ids(ledger: Ledger) -> Mapping[str, str]:
     """The ids that PlanTransfer knew of the file systems of a request, by mount."""
     found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
     return {} if found is None else found.ids
+
+
+def _of_s3_files(file_system_id: str, _context: Context, notes: list[str]) -> FileSystemState:
+    mode = ThroughputMode(S3_FILES.mode)
+    why = f"{file_system_id} is of S3 Files: the figures and prices of EFS in the mode {mode.value} are assumed"
+    notes.append(why)
+    return FileSystemState(mode, published(mode, 0, 0, one_zone=False), assumptions=(why,))
 
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:

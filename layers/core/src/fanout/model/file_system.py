@@ -40,3 +40,13 @@ class Described(Struct, frozen=True):
 
 
 Readings = Mapping[str, Sequence[Reading]]
+
+
+class Behind(Struct, frozen=True):
+    """The place in S3 that a mount of S3 Files shows: its root stands for the keys below ``prefix``.
+
+    ``bucket`` is empty where the service did not tell.
+    """
+
+    bucket: str = ""
+    prefix: str = ""

@@ -18,7 +18,6 @@ from fanout.model.directories import parent_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name, Shard
 from fanout.request.plan import Plan
-from fanout.request.request import keeps_hard_links
 from fanout.shards.hard_links import Placed, files_of, place
 from fanout.shards.packing import spread
 from fanout.shards.partitioned import Links, LinkShard
@@ -28,7 +27,7 @@ from fanout.work.name_buckets import listed_rows, spread_rows
 
 def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
     """Write the shards of names to copy, which are returned, links.json, and a note on further names."""
-    linked = keeps_hard_links(plan.request)
+    linked = plan.keeps_hard_links
     writer = _Writer(plan, context)
     further = Count()
     for bucket in _buckets(listed, context):
@@ -40,13 +39,16 @@ def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard
     writer.close()
     context.ledger.write(keys.LINKS, Links(writer.links))
     if further.entries:
-        context.ledger.note("partition", [_note(further, linked)])
+        context.ledger.note("partition", [_note(further, linked, plan)])
     return writer.shards
 
 
-def _note(further: Count, linked: bool) -> str:
+def _note(further: Count, linked: bool, plan: Plan) -> str:
     what = f"{further.entries:,} further names of files with several hard links, {further.bytes:,} bytes,"
-    return f"{what} are kept as hard links" if linked else f"{what} are stored as objects of their own"
+    if linked:
+        return f"{what} are kept as hard links"
+    kind = plan.kind_of(plan.request.destination)
+    return f"{what} are stored as {'objects' if kind is None else 'files'} of their own"
 
 
 def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:

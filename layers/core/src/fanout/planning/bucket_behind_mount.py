@@ -4,22 +4,26 @@ Such a mount has no hard links. A file system without them may show a bucket; no
 
 | source                | destination           | a run that deletes                                               |
 |-----------------------|-----------------------|------------------------------------------------------------------|
-| a bucket              | may show a bucket     | refused                                                          |
-| may show a bucket     | a bucket              | refused                                                          |
-| may show a bucket     | may show a bucket     | refused; a mark tells directories of one mount or file system    |
+| a bucket              | may show a bucket     | refused, unless S3 Files told which one it shows                 |
+| may show a bucket     | a bucket              | the same                                                         |
+| may show a bucket     | may show a bucket     | the same; a mark tells directories of one mount or file system   |
 | any other             | any other             | goes on                                                          |
 
 | the mounted end is                | asked                                           |
 |-----------------------------------|-------------------------------------------------|
 | where the run stages              | by a hard link, tried there                     |
-| the source of a sync, only read   | by what the stack was told of its file system   |
+| the source of a sync, only read   | by the plan, which knows what is of S3 Files    |
+
+Where the service told what a mount shows, PlanTransfer has compared the places: see ``behind_mounts``. The name of an
+access point tells no bucket.
 """
 
 from __future__ import annotations
 
+from fanout.facts.mounts import S3_FILES
 from fanout.ledger import keys
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location
+from fanout.model.location import ACCESS_POINT_ALIAS, Location
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.staging.roots import Root, are_one_file_system
@@ -42,9 +46,9 @@ def find_bucket_behind_mount(plan: Plan, context: Context) -> bool:
         ("destination", "source", context.destination(plan)),
     ):
         end: Location = getattr(request, field)
-        if tree.file_system is None or not _may_show_a_bucket(end, tree, plan, context):
+        if tree.file_system is None or not _may_show_a_bucket(end, tree, plan):
             continue
-        if _is_bucket_too(other, plan, context):
+        if _is_bucket_too(other, plan, context) and not all(_is_told(one, plan) for one in (source, destination)):
             problem = (
                 f"a {request.mode.value} from {source} to {destination} deletes, and {end} has no hard links, as "
                 "S3 Files: it may show the bucket itself"
@@ -54,9 +58,13 @@ def find_bucket_behind_mount(plan: Plan, context: Context) -> bool:
     return False
 
 
-def _may_show_a_bucket(end: Location, tree: Tree, plan: Plan, context: Context) -> bool:
+def _is_told(end: Location, plan: Plan) -> bool:
+    return not end.bucket.endswith(ACCESS_POINT_ALIAS) and plan.shown_by(end) is not None
+
+
+def _may_show_a_bucket(end: Location, tree: Tree, plan: Plan) -> bool:
     if end not in plan.request.written_ends or tree.file_system is None:
-        return context.mounts_s3_files
+        return plan.kind_of(end) is S3_FILES
     return not tree.file_system.has_hard_links()
 
 

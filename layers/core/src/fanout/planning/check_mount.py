@@ -8,6 +8,7 @@ from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
+from fanout.planning.behind_mounts import hold_to_kind
 from fanout.planning.bucket_behind_mount import find_bucket_behind_mount
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
@@ -52,11 +53,12 @@ def _check(plan: Plan, context: Context) -> None:
     refuse_work_bucket_by_another_name(plan, context)
     refuse_same_directory(plan, context)
     may_show_a_bucket = find_bucket_behind_mount(plan, context)
+    unlike = hold_to_kind(plan, context)
     for end, turn in turns:
         fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
     _note_roots(plan, context, may_show_a_bucket)
-    notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
+    notes = (*unlike, *_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
     mark_destination(plan, context)

@@ -25,6 +25,7 @@ from fanout.model.books import Books
 from fanout.model.document import Json, utc
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
+from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
@@ -70,9 +71,13 @@ def plan_transfer(
     refuse_work_bucket(request, bucket)
     check_signer(request, context)
     called = functions(request)
+    notes: list[str] = []
+    behind = find_behind(request, context, notes)
+    request = without_own_names(request, behind, notes)
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
-    calibrations, notes = read_calibrations(request, context)
+    calibrations, uncalibrated = read_calibrations(request, context)
+    notes += uncalibrated
     quota = find_quota(context, notes)
     request = within_quota(request, quota, context, notes)
     plan = Plan(
@@ -85,7 +90,9 @@ def plan_transfer(
         began,
         Origin(execution, bucket, __version__),
         move_began=_move_began(request, earlier, began),
+        behind=behind,
     )
+    refuse_behind(plan, bucket)
     check_ends(plan, context, on_mount=False)
     notes += refuse_same_bucket(plan, context)
     ledger = context.ledger
@@ -101,7 +108,7 @@ def plan_transfer(
     ledger.begin("plan", plan.began)
     note_earlier_run(plan, ledger)
     write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
-    measure_file_systems(request, context, calibrations, notes)
+    measure_file_systems(request, context, calibrations, behind, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
     if request.course.goes_back:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.file_system import Described, Readings
+from fanout.model.file_system import Behind, Described, Readings
 from fanout.request.parts.restore import Restore
 
 
@@ -100,3 +100,6 @@ class Meter(Protocol):
 
     def readings(self, file_system_id: str, now: float) -> Readings:
         """Its metrics of ``measurement.METRICS`` over the last ``LOOK_BACK_SECONDS``; what has no value is left out."""
+
+    def shows(self, access_point: str) -> Behind:
+        """The place in S3 that an access point of S3 Files shows, by its ARN. Raises ``NotFound``."""

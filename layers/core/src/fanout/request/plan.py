@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, field, to_builtins
 
+from fanout.facts.mounts import EFS, S3_FILES, MountKind
 from fanout.model.document import Json
 from fanout.model.entry import SECOND_NS
+from fanout.model.file_system import Behind
 from fanout.model.location import Location, MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
@@ -29,7 +31,8 @@ class Plan(Struct, frozen=True):
     One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
     or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
     ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of
-    any other run. The comparison inside a move has it too.
+    any other run. The comparison inside a move has it too. ``behind`` is what the mounts of S3 Files show, by mount;
+    every other mount is one of EFS.
     """
 
     run_id: str
@@ -41,6 +44,7 @@ class Plan(Struct, frozen=True):
     began: float = 0.0
     origin: Origin = Origin()
     move_began: float | None = None
+    behind: dict[str, Behind] = field(default_factory=dict)
 
     @property
     def proves_move(self) -> bool:
@@ -60,6 +64,25 @@ class Plan(Struct, frozen=True):
         if self.move_began is None or changed_ns <= int(self.move_began * SECOND_NS) - SECOND_NS:
             return Reason.MISSING
         return Reason.CAME_LATER
+
+    def kind_of(self, end: Location) -> MountKind | None:
+        """The kind of an end's file system; ``None`` for a bucket."""
+        if end.is_keyed:
+            return None
+        return S3_FILES if end.mount in self.behind else EFS
+
+    def shown_by(self, end: Location) -> tuple[str, str] | None:
+        """The bucket and the prefix that an end stands for in S3; ``None`` where it has none, or none was told."""
+        if end.is_keyed:
+            return end.bucket, end.place
+        behind = self.behind.get(end.mount)
+        return (behind.bucket, behind.prefix + end.place) if behind is not None and behind.bucket else None
+
+    @property
+    def keeps_hard_links(self) -> bool:
+        """Whether names of one file at the source become names of one file at the destination."""
+        kinds = [self.kind_of(end) for end in (self.request.source, self.request.destination)]
+        return all(kind is not None and kind.has_hard_links for kind in kinds)
 
     @property
     def version(self) -> str:

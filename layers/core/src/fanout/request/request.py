@@ -80,17 +80,12 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def on_mounts(self) -> bool:
         """Whether both ends lie on mounts, be it one or two."""
-        return keeps_hard_links(self)
+        return not self.source.is_keyed and not self.destination.is_keyed
 
     @property
     def between_mounts(self) -> bool:
         """Whether the ends lie on two mounts, of which no function sees both."""
-        return self.source.mount != self.destination.mount and keeps_hard_links(self)
-
-
-def keeps_hard_links(request: Request) -> bool:
-    """Whether names of one file at the source become names of one file at the destination."""
-    return not request.source.is_keyed and not request.destination.is_keyed
+        return self.source.mount != self.destination.mount and self.on_mounts
 
 
 def request_at(request: Request, moment_ns: int | None) -> Request:

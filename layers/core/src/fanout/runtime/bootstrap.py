@@ -193,7 +193,7 @@ def make_context(
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
         limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
-        mounts_s3_files=settings().mounts_s3_files,
+        access_points=settings().access_points,
         function=settings().function,
     )
 

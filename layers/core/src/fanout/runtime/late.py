@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.model.file_system import Described, Readings
+from fanout.model.file_system import Behind, Described, Readings
 from fanout.ports.aws import Executions, Meter, PublicKey, Signer
 from fanout.ports.pacing import Account
 
@@ -20,6 +20,9 @@ class LateMeter:
 
     def readings(self, file_system_id: str, now: float) -> Readings:
         return self._make().readings(file_system_id, now)
+
+    def shows(self, access_point: str) -> Behind:
+        return self._make().shows(access_point)
 
 
 class LateExecutions:

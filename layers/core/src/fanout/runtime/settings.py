@@ -30,8 +30,8 @@ class Settings(Struct, frozen=True):
     what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``account`` is the stack's, which must own the work bucket.
-    ``allows`` is what copies on a mount may have. ``mounts_s3_files``: the function's mount is one of S3 Files.
-    ``function`` is the size of the stack's functions, told to PlanTransfer alone.
+    ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
+    ``access_points`` are the ARNs of those of its mounts, by mount; both are told to PlanTransfer alone.
     """
 
     work_bucket: str
@@ -53,7 +53,7 @@ class Settings(Struct, frozen=True):
     certificate_key: str = ""
     account: str = ""
     allows: StackAllows = field(default_factory=StackAllows)
-    mounts_s3_files: bool = False
+    access_points: Mapping[str, str] = field(default_factory=dict)
     function: FunctionSize = FunctionSize()
 
 
@@ -94,7 +94,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         allows=StackAllows(
             owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"
         ),
-        mounts_s3_files=environment.get("FANOUT_FILE_SYSTEM_TYPE") == "s3files",
+        access_points=json.loads(environment.get("FANOUT_ACCESS_POINTS", "{}")),
         function=FunctionSize(
             int(environment.get("FANOUT_FUNCTION_SECONDS", FunctionSize().seconds)),
             int(environment.get("FANOUT_FUNCTION_MEGABYTES", FunctionSize().megabytes)),

@@ -14,7 +14,6 @@ from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan, compares_attributes
-from fanout.request.request import keeps_hard_links
 from fanout.verifying.differences import Rules
 
 
@@ -115,7 +114,10 @@ def not_compared(
         found.append(NotCompared("mtime of directories", why, None))
     if plan.request.inside_s3:
         found.append(NotCompared("tags", "tags of objects take a request each and a right of their own", None))
-    if names_of_big_files and keeps_hard_links(plan.request):
+    kind = plan.kind_of(plan.request.destination)
+    if kind is not None and plan.request.on_mounts and not plan.keeps_hard_links:
+        found.append(NotCompared("hard links", f"{kind.name} has none: each name is a file of its own", None))
+    if names_of_big_files and plan.keeps_hard_links:
         why = "a file over 8 GiB is compared in blocks, each name by itself"
         found.append(NotCompared("hard links", why, names_of_big_files))
     entries = _entries_below(keys.NOT_TOLD, ledger) + big_files_not_told

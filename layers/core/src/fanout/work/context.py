@@ -11,7 +11,7 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
-from fanout.model.file_system import Described, Readings
+from fanout.model.file_system import Behind, Described, Readings
 from fanout.ports.aws import Meter, ObjectArchive, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.copying import EntryCopier
@@ -66,6 +66,9 @@ class NoMeter:
     def readings(self, file_system_id: str, now: float) -> Readings:
         raise Unreachable(f"nothing here can ask about {file_system_id}")
 
+    def shows(self, access_point: str) -> Behind:
+        raise Unreachable(f"nothing here can ask about {access_point}")
+
 
 def never_forks(_plan: Plan) -> bool:
     """False: trees that hold connections, or live in this process alone."""
@@ -98,7 +101,8 @@ class Context(Struct, frozen=True):
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
     - ``function`` is the size of the stack's functions.
-    - ``mounts_s3_files``: whether the stack mounts S3 Files, by its parameters.
+    - ``access_points`` are those of the mounts, by mount, which tell the kinds of file systems; told to PlanTransfer
+      alone, which notes in the plan what is behind them.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
@@ -128,7 +132,7 @@ class Context(Struct, frozen=True):
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
     cut_short: bool = False
     function: FunctionSize = FunctionSize()
-    mounts_s3_files: bool = False
+    access_points: Mapping[str, str] = field(default_factory=dict)
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""

@@ -1,4 +1,4 @@
-"""Reads the state of a file system from EFS and CloudWatch, by a request each."""
+"""Reads the state of a file system from EFS and CloudWatch, and from S3 Files what it shows, by a request each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
 from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
-from fanout.model.file_system import Described, Reading, Readings, ThroughputMode
+from fanout.model.file_system import Behind, Described, Reading, Readings, ThroughputMode
 
 # The cautious statistic of each minute: the least of credits and rates, the most of use.
 _STATISTICS = {CREDITS: "Minimum", PERMITTED: "Minimum", IO_LIMIT: "Maximum", METERED: "Sum"}
@@ -19,9 +19,13 @@ _ATTEMPTS = 1
 
 
 class AwsMeter:
-    """See ``ports.aws.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData."""
+    """See ``ports.aws.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData.
+
+    Of S3 Files s3files:GetFileSystem and s3files:GetAccessPoint.
+    """
 
     def __init__(self, region: str, efs_url: str = "", metrics_url: str = "") -> None:
+        self._region = region
         self._efs = client("efs", region, efs_url, _ATTEMPTS)
         self._metrics = client("cloudwatch", region, metrics_url, _ATTEMPTS)
 
@@ -40,6 +44,18 @@ class AwsMeter:
                 ScanBy="TimestampDescending",
             )
             return {names[series["Id"]]: _rows(series) for series in answer["MetricDataResults"] if series["Values"]}
+
+    def shows(self, access_point: str) -> Behind:
+        file_system, _, _ = access_point.partition("/access-point/")
+        with our_errors("s3files:GetFileSystem", file_system, lost=Unreachable):
+            # A runtime whose boto3 is older than the service knows no such client, which is no answer.
+            files = client("s3files", self._region, attempts=_ATTEMPTS)
+            found = files.get_file_system(fileSystemId=file_system)
+            bucket = found["bucket"].rpartition(":::")[2]
+        with our_errors("s3files:GetAccessPoint", access_point, lost=Unreachable):
+            root = files.get_access_point(accessPointId=access_point).get("rootDirectory", {}).get("path", "/")
+            below = root.strip("/")
+            return Behind(bucket, found.get("prefix", "") + (f"{below}/" if below else ""))
 
 
 def _described(found: Mapping[str, Any]) -> Described:

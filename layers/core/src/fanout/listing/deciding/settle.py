@@ -19,7 +19,6 @@ from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.options import Compare, Symlinks
 from fanout.request.plan import Plan, compares_attributes
-from fanout.request.request import keeps_hard_links
 from fanout.request.same_place import same_place
 from fanout.turns.other_runs import Met
 
@@ -40,7 +39,7 @@ class Settler:
         self._missing = plan.missing
         self._skips_archived = plan.request.skips_archived
         self._verifies = plan.request.course.compares
-        keeps_names = keeps_hard_links(plan.request) and plan.request.manifest is None
+        keeps_names = plan.keeps_hard_links and plan.request.manifest is None
         self._compares_names = compares_attributes(plan) and keeps_names
         self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
