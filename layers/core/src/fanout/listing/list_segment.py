@@ -21,7 +21,7 @@ from fanout.listing.lookups import LookupQueue, found_for_listing
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import merge_columns
-from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_rule
+from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_of
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.listing.unchanged_columns import apart
 from fanout.model.columns import FileColumns, last_path
@@ -88,7 +88,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         notes.end()
         return {"segment": segment.id}
     find = found_for_listing(source_tree)
-    place_of = naming_rule(request.source, request.destination, request.on_conflict, find)
+    place_of = naming_of(plan, find)
     above = FilesAbove(segment.files_above)
     filters, may_be_above, counts_scope = request.filters, may_be_both(request), writer.counts_scope
 

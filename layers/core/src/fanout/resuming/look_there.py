@@ -14,7 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, looked_up_from_row, looked_up_row
 from fanout.listing.list_destination import DestinationFiles, PublishedNotes, list_destination
 from fanout.listing.list_segment import noting_failure
-from fanout.listing.naming.placement import Naming, naming_rule
+from fanout.listing.naming.placement import Naming, naming_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import DestinationListing, Segment
@@ -73,8 +73,8 @@ def _look(segment: Segment, context: Context) -> Json:
 
 
 def _paths(carried: Carried, plan: Plan, ledger: Ledger) -> Iterator[str]:
-    request, earlier = plan.request, ledger.of_run(carried.run_id)
-    place_of = naming_rule(request.source, request.destination, request.on_conflict, lambda _path: None)
+    earlier = ledger.of_run(carried.run_id)
+    place_of = naming_of(plan, lambda _path: None)
     for part in carried.parts:
         yield from _paths_of(part, place_of, earlier)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
-from fanout.listing.naming.placement import naming_rule
+from fanout.listing.naming.placement import naming_of
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, SECOND_NS, Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
@@ -88,7 +88,7 @@ class TakenOver:
         self._conditions = request.destination.is_keyed
         self._keeps_times = request.attributes.mtime is not Mtime.NOW
         self._find = found_for_listing(self._source)
-        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
+        self._place_of = naming_of(plan, self._find)
         self._held: list[Done] = []
 
     def add(self, done: Done) -> None:

@@ -14,7 +14,7 @@ from fanout.listing.intake import Add, Intake
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
-from fanout.listing.naming.placement import Place, naming_rule
+from fanout.listing.naming.placement import Place, naming_of
 from fanout.model.directories import parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
@@ -41,7 +41,7 @@ class Lookups:
         self._source, self._find_there = source, find_there
         self._proves_move, self._encodes = plan.proves_move, request.source.is_keyed
         self._find = found_for_listing(source)
-        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
+        self._place_of = naming_of(plan, self._find)
         between = request.source.is_keyed and not request.destination.is_keyed
         self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
 

@@ -7,7 +7,8 @@
 | escape      | escaped; rejected if it is too long then | as it is, but ``^`` is escaped                          |
 | unescape    | rejected with its reason                 | as before ``escape``; rejected if that never makes it   |
 
-Inside S3 every key stays as it is, if it is not too long below the new prefix.
+Inside S3 every key stays as it is, if it is not too long below the new prefix. A path on a mount that shows a bucket
+has to be a key there too: what is none would never reach the bucket.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fanout.model.location import Location
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path, reason_against_key
 from fanout.request.options import OnConflict
+from fanout.request.plan import Plan
 from fanout.request.request import Request
 
 FilesAbovePath = tuple[str, ...]
@@ -38,6 +40,23 @@ class Place(Struct, frozen=True):
 
 Find = Callable[[str], Entry | None]
 Naming = Callable[[Entry, FilesAbovePath], Place]
+
+
+def naming_of(plan: Plan, find: Find) -> Naming:
+    """The rule of a run: that of its direction, within what the destination's kind of file system takes."""
+    request = plan.request
+    rule = naming_rule(request.source, request.destination, request.on_conflict, find)
+    kind = plan.kind_of(plan.destination)
+    if kind is None or kind.key_bytes is None:
+        return rule
+    _, prefix = plan.shown_by(plan.destination) or ("", plan.destination.place)
+    prefix_bytes = len(prefix.encode())
+
+    def within(entry: Entry, files_above: FilesAbovePath) -> Place:
+        place = rule(entry, files_above)
+        return place if place.reason is not None else Place(place.path, key_too_long(place.path, prefix_bytes))
+
+    return within
 
 
 def naming_rule(source: Location, destination: Location, on_conflict: OnConflict, find: Find) -> Naming:
