@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from fanout.ports.finding import Finding, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
-from fanout_cli.doctor import network_checks, stack_checks
+from fanout_cli.doctor import mount_checks, network_checks, stack_checks
 from fanout_cli.doctor.inside import inside_findings, turns_findings
 from fanout_cli.stacks import Stack
 
@@ -32,6 +32,7 @@ CHECKS = (
     Check("buckets", stack_checks.buckets),
     Check("function size", stack_checks.function_size),
     Check("Lambda concurrency", stack_checks.concurrency),
+    Check("kinds of file systems", mount_checks.kinds),
     Check("mount targets", network_checks.mount_targets),
     Check("S3 endpoint", network_checks.way_to_s3),
     Check("endpoints of services", network_checks.interface_endpoints),

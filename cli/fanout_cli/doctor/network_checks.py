@@ -20,14 +20,25 @@ def mount_targets(stack: Stack) -> Iterator[Finding]:
     file_system = stack.outputs.get("FileSystemId")
     if not file_system:
         return
-    targets = stack.client("efs").describe_mount_targets(FileSystemId=file_system)["MountTargets"]
-    states = {target["SubnetId"]: target["LifeCycleState"] for target in targets}
+    is_s3_files = stack.parameters.get("ExistingFileSystemType") == "s3files"
+    states = _targets_of_s3_files(stack, file_system) if is_s3_files else _targets_of_efs(stack, file_system)
+    service = "s3files" if is_s3_files else "efs"
     for subnet in subnets_of(stack):
         title, state = f"mount target in {subnet}", states.get(subnet, "missing")
         if state == "available":
             yield ok(title, state)
         else:
-            yield fail(title, state, f"make one: aws efs create-mount-target --file-system-id {file_system}")
+            yield fail(title, state, f"make one: aws {service} create-mount-target --file-system-id {file_system}")
+
+
+def _targets_of_efs(stack: Stack, file_system: str) -> dict[str, str]:
+    targets = stack.client("efs").describe_mount_targets(FileSystemId=file_system)["MountTargets"]
+    return {target["SubnetId"]: target["LifeCycleState"] for target in targets}
+
+
+def _targets_of_s3_files(stack: Stack, file_system: str) -> dict[str, str]:
+    pages = stack.client("s3files").get_paginator("list_mount_targets").paginate(fileSystemId=file_system)
+    return {target["subnetId"]: target.get("status", "unknown") for page in pages for target in page["mountTargets"]}
 
 
 def way_to_s3(stack: Stack) -> Iterator[Finding]:

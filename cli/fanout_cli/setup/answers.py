@@ -23,7 +23,10 @@ _FUNCTIONS = 100
 
 @dataclass(frozen=True)
 class ExistingFileSystem:
-    """An EFS file system that is there, as it was looked up; ids of subnets and groups that functions are to use."""
+    """A file system that is there, as it was looked up; ids of subnets and groups that functions are to use.
+
+    ``type`` is what the template calls its kind.
+    """
 
     file_system: str
     access_point: str
@@ -31,6 +34,7 @@ class ExistingFileSystem:
     groups: tuple[str, ...]
     user: int
     group: int
+    type: str = "efs"
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,8 @@ def _of_file_system(found: ExistingFileSystem) -> Iterator[Parameter]:
         "The file system that is there, its access point and network.", "ExistingAccessPointArn", found.access_point
     )
     yield Parameter("", "ExistingFileSystemId", found.file_system)
+    if found.type != "efs":
+        yield Parameter("It is of S3 Files: docs/start/deploy-existing.md.", "ExistingFileSystemType", found.type)
     yield Parameter("", "ExistingSubnetIds", ",".join(found.subnets))
     yield Parameter(
         "Groups that the mount targets let in at port 2049.", "ExistingSecurityGroupIds", ",".join(found.groups)

@@ -1,10 +1,11 @@
-"""Looks up what a stack needs to know of an EFS file system that is there."""
+"""Looks up what a stack needs to know of a file system that is there, of EFS or of S3 Files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from fanout.facts.mounts import S3_FILES, kind_of_access_point
 from fanout.model.errors import InvalidRequest
 from fanout_cli.setup.answers import ExistingFileSystem
 
@@ -12,16 +13,15 @@ _NFS = 2049
 
 
 def look_up(session: Any, file_system: str, access_point: str = "") -> ExistingFileSystem:
-    """The access point, and the subnets and groups of the functions.
+    """The access point, and the subnets and groups of the functions. One of S3 Files is named by its ARN.
 
     Raises ``InvalidRequest`` where that is not to be told from what is there.
     """
-    efs, ec2 = session.client("efs"), session.client("ec2")
+    if kind_of_access_point(access_point) is S3_FILES:
+        return _of_s3_files(session, file_system, access_point)
+    efs = session.client("efs")
     point = _access_point(efs, file_system, access_point)
     targets = [one for one in efs.describe_mount_targets(FileSystemId=file_system)["MountTargets"] if _is_up(one)]
-    if not targets:
-        remedy = "make one in each zone that functions are to use: aws efs create-mount-target"
-        raise InvalidRequest("--file-system", f"{file_system} has no mount target that is available", remedy)
     groups = {
         group
         for one in targets
@@ -31,11 +31,37 @@ def look_up(session: Any, file_system: str, access_point: str = "") -> ExistingF
     return ExistingFileSystem(
         file_system,
         point["AccessPointArn"],
-        tuple(sorted(one["SubnetId"] for one in targets)),
-        _let_in(ec2, groups, file_system),
+        _subnets("efs", file_system, [one["SubnetId"] for one in targets]),
+        _let_in(session.client("ec2"), groups, file_system),
         user["Uid"],
         user["Gid"],
     )
+
+
+def _of_s3_files(session: Any, file_system: str, access_point: str) -> ExistingFileSystem:
+    files = session.client("s3files")
+    point = files.get_access_point(accessPointId=access_point)
+    if point["fileSystemId"] != file_system:
+        problem = f"{access_point} is of {point['fileSystemId']}, and not of {file_system}"
+        raise InvalidRequest("--access-point", problem, "name one of that file system")
+    pages = files.get_paginator("list_mount_targets").paginate(fileSystemId=file_system)
+    targets = [one for page in pages for one in page["mountTargets"] if one.get("status") == "available"]
+    subnets = _subnets("s3files", file_system, [one["subnetId"] for one in targets])
+    groups = {
+        group
+        for one in targets
+        for group in files.get_mount_target(mountTargetId=one["mountTargetId"]).get("securityGroups", [])
+    }
+    user = point.get("posixUser") or {"uid": 0, "gid": 0}
+    let_in = _let_in(session.client("ec2"), groups, file_system)
+    return ExistingFileSystem(file_system, access_point, subnets, let_in, user["uid"], user["gid"], "s3files")
+
+
+def _subnets(service: str, file_system: str, found: list[str]) -> tuple[str, ...]:
+    if not found:
+        remedy = f"make one in each zone that functions are to use: aws {service} create-mount-target"
+        raise InvalidRequest("--file-system", f"{file_system} has no mount target that is available", remedy)
+    return tuple(sorted(found))
 
 
 def _is_up(target: dict[str, Any]) -> bool:

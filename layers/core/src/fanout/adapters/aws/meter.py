@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
+from fanout.adapters.aws.s3_files import behind, file_system_of
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
 from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
@@ -46,16 +47,9 @@ class AwsMeter:
             return {names[series["Id"]]: _rows(series) for series in answer["MetricDataResults"] if series["Values"]}
 
     def shows(self, access_point: str) -> Behind:
-        file_system, _, _ = access_point.partition("/access-point/")
-        with our_errors("s3files:GetFileSystem", file_system, lost=Unreachable):
-            # A runtime whose boto3 is older than the service knows no such client, which is no answer.
+        with our_errors("s3files:GetFileSystem", file_system_of(access_point), lost=Unreachable):
             files = client("s3files", self._region, attempts=_ATTEMPTS)
-            found = files.get_file_system(fileSystemId=file_system)
-            bucket = found["bucket"].rpartition(":::")[2]
-        with our_errors("s3files:GetAccessPoint", access_point, lost=Unreachable):
-            root = files.get_access_point(accessPointId=access_point).get("rootDirectory", {}).get("path", "/")
-            below = root.strip("/")
-            return Behind(bucket, found.get("prefix", "") + (f"{below}/" if below else ""))
+        return behind(files, access_point)
 
 
 def _described(found: Mapping[str, Any]) -> Described:
