@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fanout.model.directories import parents_of
 from fanout.model.outcome import Reason
 from tests.adversary.alike import ALIKE, SPOIL, STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
@@ -26,7 +27,7 @@ from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
-from tests.adversary.script import Act, Change, Fault, Script
+from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, Act, Change, Fault, Script
 from tests.adversary.trees import MountPlace, Snapshot, Version
 from tests.adversary.views import view
 from tests.adversary.wideness import allow, too_wide
@@ -384,13 +385,25 @@ class Experiment:
 
     def _put_manifest(self) -> None:
         if "manifest" in self.script.options:
-            rows = [json.dumps(spec.path) for spec in self.script.source]
+            paths = sorted(spec.path for spec in self.script.source)
+            rows = [
+                json.dumps({"path": path, "phase": "verify"} if self._is_of_verification else path) for path in paths
+            ]
             if self.script.seed % 3 == 0:
                 rows.insert(1, '"\\ud800x"')
             self.lab.truth.put(LISTS, "list.jsonl", "".join(f"{row}\n" for row in rows).encode())
 
+    @property
+    def _is_of_verification(self) -> bool:
+        """Whether the manifest is a verification's, which on a mount names the directories above too."""
+        return self.script.seed % 5 == 1 and self.script.direction not in (MOUNT_TO_S3, INSIDE_S3)
+
     def _named(self, options: dict[str, Any]) -> frozenset[str] | None:
-        return frozenset(spec.path for spec in self.script.source) if "manifest" in options else None
+        if "manifest" not in options:
+            return None
+        paths = [spec.path for spec in self.script.source]
+        above = [parent for path in paths for parent in parents_of(path)] if self._is_of_verification else []
+        return frozenset((*paths, *above))
 
 
 def _seen(tree: Snapshot, path: str) -> Any:

@@ -20,8 +20,8 @@ class Row(Struct, frozen=True):
     """A path below the source, or why there is none; ``entry`` is set where the row says all that a listing would.
 
     A ``subtree`` is a directory that an earlier run could not list. A row that ``may_be_missing`` is skipped where the
-    source does not hold it. ``of_verification``: the directories above it get their times too, which writing below them
-    changes; each of them is ``implied``, and nothing where the source holds no such entry.
+    source does not hold it. ``of_verification``, on a mount: the directories above get their times too, which writing
+    below them changes; each of them is ``implied``, and nothing where the source holds no such entry.
     """
 
     path: str

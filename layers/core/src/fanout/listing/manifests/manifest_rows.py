@@ -62,7 +62,8 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
         return Row(path, subtree=True)
     entry = _entry(path, fields) if request.source.is_keyed else None
     may_be_missing = str(fields.get(MAY_BE_MISSING)).lower() == "true"
-    return Row(path, entry, may_be_missing=may_be_missing, of_verification=fields.get("phase") == "verify")
+    of_verification = fields.get("phase") == "verify" and not request.destination.is_keyed
+    return Row(path, entry, may_be_missing=may_be_missing, of_verification=of_verification)
 
 
 def _json_fields(text: str) -> Fields:
