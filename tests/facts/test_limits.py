@@ -14,6 +14,7 @@ from fanout.books.summary_document import Status
 from fanout.certificate.document import ALGORITHM, KEY_SPEC
 from fanout.facts import archives, aws, units
 from fanout.facts.units import GIB, MIB
+from fanout.model.algorithms import ALGORITHMS
 from fanout.model.file_system import ThroughputMode
 from fanout.request.object_options import USER_PREFIX
 from fanout.request.parse import Fields, StorageClass
@@ -115,7 +116,7 @@ ENUMS = {
     "storage classes that are archives": Words(archives.CLASSES, "s3", "StorageClass"),
     "archive tiers": Words(archives.TIERS_OF_TIERING, "s3", "ArchiveStatus"),
     "tiers of a restoration": Words([one.value.capitalize() for one in Tier], "s3", "Tier"),
-    "checksum": Words(["CRC64NVME"], "s3", "ChecksumAlgorithm"),
+    "checksums": Words(ALGORITHMS, "s3", "ChecksumAlgorithm"),
     "checksum of a whole object": Words(["FULL_OBJECT"], "s3", "ChecksumType"),
     "algorithm of certificates": Words([ALGORITHM], "kms", "SigningAlgorithmSpec"),
     "keys of certificates": Words([KEY_SPEC], "kms", "KeySpec"),

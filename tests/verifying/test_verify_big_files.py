@@ -29,7 +29,8 @@ BODY = os.urandom(MIB) * (SIZE // MIB + 1)
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(destination=PosixTree(tmp_path, "", "run-1", "n"))
+    source = MemoryTree(keeps_checksums=False)  # of what a store tells, see test_told_checksums
+    world = World(source=source, destination=PosixTree(tmp_path, "", "run-1", "n"))
     assert isinstance(world.source, MemoryTree)
     world.source.put("d/big", Kind.FILE, BODY[:SIZE])
     world.source.put("d/small", Kind.FILE, b"small")

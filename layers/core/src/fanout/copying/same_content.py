@@ -13,7 +13,8 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.same_object import same_simple_etag
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
-from fanout.verifying.verifier import Verifier, attributes_of
+from fanout.verifying.sums.seen import content_difference, shared
+from fanout.verifying.verifier import Verifier, attributes_of, told_of
 
 
 class SameContent:
@@ -52,12 +53,15 @@ class SameContent:
             return "" if found.crc64nvme is None else to_base64(found.crc64nvme)
         if entry.size <= aws.SYMLINK_TARGET_BYTES and not self._inside_s3:
             here, there = self._opened(self._source, entry), self._opened(self._destination, found.entry)
-        else:
-            there = self._stored_or_read(self._destination, found.entry, found.crc64nvme)
-            pinned = self._source.find_stored(entry.path)
-            stored = pinned.crc64nvme if pinned is not None and pinned.entry.etag == entry.etag else None
-            here = self._stored_or_read(self._source, entry, stored)
-        return to_base64(here[1]) if here == there else None
+            return to_base64(here[1]) if here == there else None
+        return self._told_or_read(entry, found)
+
+    def _told_or_read(self, entry: Entry, found: Found) -> str | None:
+        stored = self._source.find_stored(entry.path)
+        pinned = stored if stored is not None and stored.entry.etag == entry.etag else None
+        here = self._verifier.look(self._source, entry, pinned).beside(told_of(found))
+        there = self._verifier.look(self._destination, found.entry, found).beside(here.sums)
+        return None if content_difference(here, there) else shared(here, there)[0].crc64nvme
 
     def _has_lost(self, entry: Entry, found: Found) -> bool:
         """Whether the object at the destination lost an attribute that its source tells; asked only where it may."""
@@ -83,9 +87,6 @@ class SameContent:
             return entry.kind is Kind.SYMLINK or source.attributes.is_symlink, checksum
         finally:
             source.close()
-
-    def _stored_or_read(self, tree: Tree, entry: Entry, stored: int | None) -> tuple[bool, int]:
-        return False, self._verifier.read_checksum(tree, entry) if stored is None else stored
 
 
 def or_copy(same: SameContent) -> Callable[[Entry], str | None]:

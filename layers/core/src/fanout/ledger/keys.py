@@ -372,6 +372,11 @@ def seen_key(big_file_id: str, end: str) -> str:
     return f"seen/{big_file_id}-{end}.json"
 
 
+def told_key(big_file_id: str, end: str) -> str:
+    """The answer of the store at one end about a big file that is only compared."""
+    return f"seen/{big_file_id}-{end}-told.json"
+
+
 def not_told_prefix(shard_id: str) -> str:
     """Which entries of a shard had attributes that could not be compared."""
     return f"{NOT_TOLD}{shard_id}/"

@@ -14,7 +14,8 @@ NO_BYTES = 0
 
 
 @cache
-def _engine() -> Any:
+def engine() -> Any:
+    """The library that computes checksums."""
     from awscrt import checksums
 
     return checksums
@@ -22,13 +23,13 @@ def _engine() -> Any:
 
 def crc64nvme(data: bytes, previous: int = NO_BYTES) -> int:
     """The checksum of what ``previous`` covers followed by ``data``."""
-    checksum: int = _engine().crc64nvme(data, previous)
+    checksum: int = engine().crc64nvme(data, previous)
     return checksum
 
 
 def combine(crc_head: int, crc_tail: int, tail_bytes: int) -> int:
     """The checksum of two byte strings joined, from theirs and the length of the second."""
-    checksum: int = _engine().combine_crc64nvme(crc_head, crc_tail, tail_bytes)
+    checksum: int = engine().combine_crc64nvme(crc_head, crc_tail, tail_bytes)
     return checksum
 
 

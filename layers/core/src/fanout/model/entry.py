@@ -154,12 +154,14 @@ def whole_seconds(time_ns: int) -> int:
 class Found(Struct, frozen=True):
     """The answer of one request about a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
 
-    ``attributes`` are those that the same answer gave; ``None`` where ``open`` has to be asked.
+    ``attributes`` are those that the same answer gave; ``None`` where ``open`` has to be asked. ``others`` are the
+    store's checksums of all bytes by other algorithms, as it writes them.
     """
 
     entry: Entry
     crc64nvme: int | None
     attributes: Attributes | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mtime_ns(self) -> int | None:

@@ -1,11 +1,13 @@
-"""Comparing a part of a big file where nothing was copied: both ends are read, block by block."""
+"""Comparing a part of a big file where nothing was copied: each end is read, block by block.
+
+An end whose store tells the CRC64NVME of the whole is not read: see ``told_whole``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from enum import StrEnum
 
 from fanout.certificate.content_digest import digest_of_zeros
 from fanout.facts import tuning
@@ -23,6 +25,7 @@ from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.proofs.earlier_blocks import earlier_blocks
 from fanout.verifying.proofs.earlier_proofs import big_files_before
+from fanout.verifying.sums.told_whole import End, note_told
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.parallel import work_on
 
@@ -33,15 +36,12 @@ def compare_blocks(big: BigFile, task: ShardTask) -> Progress:
     The comparison needs the checksums of the whole file: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
-    here = Progress(task.shard.items, True, Count())
-    if task.plan.request.between_mounts:
-        told = ReadAt(task.notes(), 1)
-    else:  # both ends are read one after the other, so that each counts half
-        told = ReadAt(task.notes(), 2)
-        here = digest_blocks(big, task, told)
-    destination = task.context.destination(task.plan)
-    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), big, task, told)
-    return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
+    ends = [End.DESTINATION] if task.plan.request.between_mounts else [*End]
+    told = {end: note_told(end, big, task) for end in ends}
+    reads = ReadAt(task.notes(), max(1, sum(one is None for one in told.values())))
+    read = {End.SOURCE: digest_blocks, End.DESTINATION: _destination_blocks}
+    done = [told[end] or read[end](big, task, reads) for end in ends]
+    return Progress(min(one.cursor for one in done), all(one.done for one in done), done[-1].worked)
 
 
 class ReadAt:
@@ -61,25 +61,19 @@ class ReadAt:
 def digest_blocks(big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = task.context.source(task.plan)
-    return _noted(_End.SOURCE, lambda: (source.open(big.entry), ""), big, task, told)
+    return _noted(End.SOURCE, lambda: (source.open(big.entry), ""), big, task, told)
 
 
-class _End(StrEnum):
-    """Which end is read."""
-
-    SOURCE = "source"
-    DESTINATION = "destination"
-
-    def receipts_id(self, shard_id: str) -> str:
-        """Under what name the receipts of this end lie."""
-        return keys.source_id(shard_id) if self is _End.SOURCE else keys.verified_id(shard_id)
+def _destination_blocks(big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
+    destination = task.context.destination(task.plan)
+    return _noted(End.DESTINATION, lambda: _opened(destination, big.entry.placed), big, task, told)
 
 
 # Opens an end; the pin tells the file from one that was written later, and is empty where its entry does.
 _Open = Callable[[], tuple[Source, str]]
 
 
-def _noted(end: _End, open_end: _Open, big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
+def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
     shard, ledger = task.shard, task.ledger
     assert shard.blocks is not None
     receipts_id = end.receipts_id(shard.id)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.algorithms import CRC64NVME
 from fanout.model.books import tally
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
@@ -18,7 +21,9 @@ from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
-from fanout.verifying.verifier import Seen, Verified, differences_of, not_read, proof_of, told_whole, worst
+from fanout.verifying.sums.seen import Seen
+from fanout.verifying.sums.told_whole import End, ToldWhole
+from fanout.verifying.verifier import Verified, differences_of, not_read, proof_of, told_whole, worst
 from fanout.verifying.verify_rules import rules_of
 
 
@@ -49,34 +54,64 @@ def _compared(
     *,
     pins_copies: bool,
 ) -> Verified:
-    here, there = (_receipts(ledger, [name(part.id) for part in parts]) for name in (keys.source_id, keys.verified_id))
+    here, there = (_end(end, big, parts, ledger) for end in End)
     entry = big.entry
-    bad = next((receipt for receipt in here + there if receipt.reason is not None), None)
-    if skips_archived and bad is not None and bad in here and bad.reason is Reason.SOURCE_ARCHIVED:
+    bad = here.bad or there.bad
+    if skips_archived and bad is not None and bad is here.bad and bad.reason is Reason.SOURCE_ARCHIVED:
         return not_read(entry, f"block {bad.index}: {bad.message}")
     problem, told = None, True
     seen = Seen(), Seen()
     if bad is not None:
         problem = (bad.reason or Reason.NOT_VERIFIED, f"block {bad.index}: {bad.message}")
-    elif min(len(here), len(there)) < big.blocks:
-        problem = (Reason.NOT_VERIFIED, f"{min(len(here), len(there))} of {big.blocks} blocks were compared")
+    elif here.seen is None or there.seen is None:
+        least = min(len(end.receipts) for end in (here, there) if end.seen is None)
+        problem = (Reason.NOT_VERIFIED, f"{least} of {big.blocks} blocks were compared")
     else:
-        seen = _seen(big, "source", here, ledger), _seen(big, "destination", there, ledger)
+        seen = here.seen, there.seen
         problem = worst(differences_of(entry, *seen, rules))
-        if problem is None and pins_copies and len({receipt.etag for receipt in there}) > 1:
+        if problem is None and pins_copies and len(there.pins) > 1:
             problem = (Reason.DESTINATION_CHANGED, "it was written while its blocks were compared")
         told = told_whole(entry, seen[0], rules)
-        if problem is not None and problem[0] is Reason.CHECKSUM:
-            block = next(one.index for one, other in zip(here, there, strict=True) if _sums(one) != _sums(other))
+        if problem is not None and problem[0] is Reason.CHECKSUM and here.receipts and there.receipts:
+            pairs = zip(here.receipts, there.receipts, strict=True)
+            block = next(one.index for one, other in pairs if _sums(one) != _sums(other))
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
     proof = None
     if problem is None:
-        outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].checksum)
+        outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].crc64nvme)
         proof = proof_of(entry, seen[0])
     else:
         outcome = Outcome.because(entry, *problem)
-    digests = [entry_digest(entry, one.checksum) for one in seen]
-    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof, there[0].etag if there else "")
+    digests = [entry_digest(entry, one.content) for one in seen]
+    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof, next(iter(there.pins), ""))
+
+
+class _End(Struct, frozen=True):
+    """An end of a big file: its blocks, if they were read, its pins, and what they or the store tell of the whole.
+
+    ``seen`` is ``None`` where not all blocks were read and the store tells nothing.
+    """
+
+    receipts: list[Receipt]
+    pins: list[str]
+    seen: Seen | None
+
+    @property
+    def bad(self) -> Receipt | None:
+        """The first block that could not be read."""
+        return next((receipt for receipt in self.receipts if receipt.reason is not None), None)
+
+
+def _end(end: End, big: BigFile, parts: list[Shard], ledger: Ledger) -> _End:
+    receipts = _receipts(ledger, [end.receipts_id(part.id) for part in parts])
+    pins = list(dict.fromkeys(receipt.etag for receipt in receipts))
+    if len(receipts) < big.blocks:
+        told = ledger.find(keys.told_key(big.id, end.value), ToldWhole)
+        if told is None:
+            return _End(receipts, pins, None)
+        return _End([], [told.pin], Seen({CRC64NVME: told.crc64nvme}, told.attributes))
+    is_read = all(receipt.reason is None for receipt in receipts)
+    return _End(receipts, pins, _seen(big, end, receipts, ledger) if is_read else None)
 
 
 def _sums(receipt: Receipt) -> tuple[int | None, str]:
@@ -84,11 +119,11 @@ def _sums(receipt: Receipt) -> tuple[int | None, str]:
     return receipt.crc64nvme, receipt.sha256
 
 
-def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:
-    attributes = ledger.read(keys.seen_key(big.id, end), Attributes)
+def _seen(big: BigFile, end: End, receipts: list[Receipt], ledger: Ledger) -> Seen:
+    attributes = ledger.read(keys.seen_key(big.id, end.value), Attributes)
     hashed = all(receipt.sha256 for receipt in receipts)
     sha256 = content_digest([bytes.fromhex(receipt.sha256) for receipt in receipts]) if hashed else ""
-    return Seen(to_base64(whole_checksum(big, receipts)), attributes, sha256)
+    return Seen({CRC64NVME: to_base64(whole_checksum(big, receipts))}, attributes, sha256)
 
 
 def _receipts(ledger: Ledger, ids: list[str]) -> list[Receipt]:

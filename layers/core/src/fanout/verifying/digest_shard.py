@@ -16,7 +16,7 @@ from fanout.verifying.proofs.earlier_proofs import proofs_about
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier, attributes_of
 from fanout.verifying.verify_rules import rules_of
-from fanout.verifying.verify_shard import source_checksum
+from fanout.verifying.verify_shard import source_look
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -50,8 +50,8 @@ def digest_shard(shard: Shard, context: Context) -> Json:
             if is_proven(entry):
                 known = proofs[entry.path].checksum or ""
                 return entry.size, SourceChecksum(known, attributes=attributes_of(source, entry))
-            seen = source_checksum(entry, source, verifier)
-            return entry.size, SourceChecksum(seen.checksum, attributes=seen.attributes, sha256=seen.sha256)
+            seen = source_look(entry, source, verifier).beside({})
+            return entry.size, SourceChecksum(seen.crc64nvme, attributes=seen.attributes, sha256=seen.sha256)
         except AccessDenied as error:
             return entry.size, SourceChecksum("", Reason.SOURCE_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of

@@ -10,11 +10,12 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import attributes_from_row, attributes_row
+from fanout.model.algorithms import CRC64NVME
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
-from fanout.verifying.verifier import Seen
+from fanout.verifying.sums.seen import Look, Seen
 
 
 class SourceChecksum(Struct, frozen=True):
@@ -29,11 +30,11 @@ class SourceChecksum(Struct, frozen=True):
     attributes: Attributes | None = None
     sha256: str = ""
 
-    def get(self) -> Seen:
-        """The result of the look. Raises ``ItemError`` if it could not be read."""
+    def get(self) -> Look:
+        """The look, with nothing left to read. Raises ``ItemError`` if it could not be read."""
         if self.reason is not None:
             raise ItemError(self.reason, self.message)
-        return Seen(self.checksum, self.attributes, self.sha256)
+        return Look(Seen({CRC64NVME: self.checksum} if self.checksum else {}, self.attributes, self.sha256))
 
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
@@ -65,7 +66,7 @@ def _from_row(row: list[Any]) -> SourceChecksum:
     return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3], attributes, sha256)
 
 
-def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], Seen], Result]]:
+def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], Look], Result]]:
     """The entries of a shard with what they hold at the source, for VerifyShard.
 
     Raises ``LedgerBroken`` if DigestShard did not read them all.

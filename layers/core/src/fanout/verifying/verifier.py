@@ -12,7 +12,8 @@ from fanout.certificate.certified import Proof
 from fanout.certificate.content_digest import ContentDigest
 from fanout.facts import tuning
 from fanout.listing.deciding.unread import unread
-from fanout.model.checksum import NO_BYTES, crc64nvme, from_base64, to_base64
+from fanout.model.algorithms import CRC64NVME, RunningSums, Sums
+from fanout.model.checksum import from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.entry_outcome import Outcome
@@ -23,21 +24,10 @@ from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, untold
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
+from fanout.verifying.sums.seen import Look, Seen, content_difference, shared
 
-
-class Seen(Struct, frozen=True):
-    """The result of one look at an entry: its checksum as S3 writes it (empty for a directory), and its attributes.
-
-    ``attributes`` are ``None`` where they were not asked for. ``sha256`` is the content's digest for a certificate.
-    """
-
-    checksum: str = ""
-    attributes: Attributes | None = None
-    sha256: str = ""
-
-
-# An entry to compare, what was seen of it at the source, and the result where the destination holds the same.
-Work = tuple[Entry, Callable[[], Seen], Result]
+# An entry to compare, the look at it at the source, and the result where the destination holds the same.
+Work = tuple[Entry, Callable[[], Look], Result]
 
 
 class Verified(Struct, frozen=True):
@@ -87,9 +77,9 @@ class Verifier:
         self.rules = rules
 
     def compare(
-        self, entry: Entry, expected: Callable[[], Seen], result: Result, links: str = "", listed: str = ""
+        self, entry: Entry, expected: Callable[[], Look], result: Result, links: str = "", listed: str = ""
     ) -> Verified:
-        """Compare the destination's entry with what ``expected`` saw at the source; ``result`` if they are equal.
+        """Compare the destination's entry with what ``expected`` looks at at the source; ``result`` if they are equal.
 
         ``links`` names the difference of its hard links, empty for none. ``listed`` is the ETag
         that a listing of the destination shows, empty where none was made.
@@ -97,12 +87,16 @@ class Verifier:
         here, there, found = Seen(), Seen(), None
         denied = Reason.SOURCE_DENIED
         try:
-            here = expected()
+            look = expected()
+            found, refusal = self._found(entry.placed.path, listed)
+            here = look.beside({} if self.certifies else told_of(found))
             if self._skips_symlinks and here.attributes is not None and here.attributes.is_symlink:
                 return Verified(Outcome.because(entry, Reason.SYMLINK), 0, 0)
             denied = Reason.NOT_VERIFIED
-            found = self._found(entry.placed.path, listed)
-            there = self.seen(self._destination, *_comparable(entry, found))
+            if refusal is not None:
+                raise refusal
+            there = self.look(self._destination, *_comparable(entry, found)).beside(here.sums)
+            here, there = shared(here, there)
             problem = worst(differences_of(entry, here, there, self.rules, links))
             if problem is None and self.certifies and not here.sha256 and entry.kind is not Kind.DIRECTORY:
                 raise ItemError(Reason.NOT_VERIFIED, "its content was read without the digest that a certificate needs")
@@ -115,17 +109,17 @@ class Verifier:
             return not_read(entry, archived)
         there_digest = 0
         if found is not None:
-            there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
+            there_digest = entry_digest(replace(entry, size=found.entry.size), there.content)
         proof = None
         if problem is None:
-            outcome = Outcome.done(entry, result, here.checksum or None)
+            outcome = Outcome.done(entry, result, here.crc64nvme or None)
             proof = proof_of(entry, here)
         else:
             outcome = Outcome.because(entry, *problem)
         if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         told = told_whole(entry, here, self.rules)
-        here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found)
+        here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
         return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy, here.attributes)
 
     def _archived(self, entry: Entry) -> str:
@@ -143,39 +137,44 @@ class Verifier:
             return problem.message if problem.reason is Reason.SOURCE_ARCHIVED else ""
         return ""
 
-    def _found(self, path: str, listed: str) -> Found | None:
-        """The destination's entry. Raises ``ItemError`` for another object than was listed."""
-        found = self._destination.find_stored(path)
-        if found is not None and listed and found.entry.etag != listed:
+    def _found(self, path: str, listed: str) -> tuple[Found | None, Exception | None]:
+        """The destination's entry, or what to raise about it: another object than was listed, or no answer."""
+        try:
             found = self._destination.find_stored(path)
-            if found is not None and found.entry.etag != listed:
-                raise ItemError(Reason.DESTINATION_CHANGED, "its ETag is not the listed one")
-        return found
+            if found is not None and listed and found.entry.etag != listed:
+                found = self._destination.find_stored(path)
+        except Exception as error:  # noqa: BLE001 - raised when the source has been looked at
+            return None, error
+        if found is not None and listed and found.entry.etag != listed:
+            return None, ItemError(Reason.DESTINATION_CHANGED, "its ETag is not the listed one")
+        return found, None
 
-    def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
-        """The content of an entry of either tree; ``found`` is an answer about it that need not be asked for again.
+    def look(self, tree: Tree, entry: Entry, found: Found | None) -> Look:
+        """An entry of either tree; ``found`` is an answer about it that need not be asked for again.
 
-        Raises ``ItemError`` and ``TimeUp``.
+        Looking and reading raise ``ItemError`` and ``TimeUp``.
         """
         if entry.kind is Kind.DIRECTORY:
             if self.rules is None:
-                return Seen()
+                return Look(Seen())
             known = None if found is None else found.attributes
-            return Seen("", attributes_of(tree, entry) if known is None else known)
-        is_told = found is not None and found.crc64nvme is not None and found.attributes is not None
-        if is_told and not self.certifies:
-            assert found is not None and found.crc64nvme is not None
-            return Seen(to_base64(found.crc64nvme), found.attributes)
-        return self._read(tree, entry)
+            return Look(Seen(attributes=attributes_of(tree, entry) if known is None else known))
+        is_told = found is not None and found.attributes is not None and not self.certifies
+        seen = Seen(told_of(found), found.attributes) if found is not None and is_told else Seen()
+        return Look(seen, lambda told: self.read(tree, entry, told))
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
-        """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``TimeUp``."""
-        return from_base64(self._read(tree, entry).checksum)
+        """The CRC64NVME of all bytes of an entry. Raises as ``read``."""
+        return from_base64(self.read(tree, entry, {}).crc64nvme)
 
-    def _read(self, tree: Tree, entry: Entry) -> Seen:
+    def read(self, tree: Tree, entry: Entry, told: Sums) -> Seen:
+        """An entry whose bytes are read block by block, beside an end that tells checksums.
+
+        Raises ``ItemError`` and ``TimeUp``.
+        """
         source = tree.open(entry)
         try:
-            checksum = NO_BYTES
+            sums = RunningSums(told)
             content = ContentDigest(entry.size) if self.certifies else None
             for offset in range(0, entry.size, tuning.BLOCK_BYTES):
                 if offset and self.deadline.passed:
@@ -183,11 +182,12 @@ class Verifier:
                 self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.deadline)
                 with closing(source.stream(offset, tuning.BLOCK_BYTES)) as pieces:
                     for data in pieces:
-                        checksum = crc64nvme(data, checksum)
+                        sums.update(data)
                         if content is not None:
                             content.update(data)
-            source.confirm(checksum)
-            return Seen(to_base64(checksum), source.attributes, content.hexdigest() if content else "")
+            seen = Seen(sums.whole(), source.attributes, content.hexdigest() if content else "")
+            source.confirm(from_base64(seen.crc64nvme))
+            return seen
         finally:
             source.close()
 
@@ -215,6 +215,13 @@ def attributes_of(tree: Tree, entry: Entry) -> Attributes:
         source.close()
 
 
+def told_of(found: Found | None) -> Sums:
+    """The checksums that a store keeps of all bytes of an entry."""
+    if found is None or found.crc64nvme is None:
+        return {} if found is None else found.others
+    return {CRC64NVME: to_base64(found.crc64nvme), **found.others}
+
+
 def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
     """The destination's entry. Raises ``ItemError`` if that alone shows that it is not what the source holds."""
     if found is None:
@@ -237,12 +244,9 @@ def differences_of(
         if kinds[0] is not kinds[1]:
             text = f"a {kinds[0].value} at the source, a {kinds[1].value} at the destination"
             found.append(ValueDifference(Reason.DIFFERS, text))
-    if here.checksum != there.checksum:
-        text = f"CRC64NVME {here.checksum or 'none'} at the source, {there.checksum or 'none'} at the destination"
-        found.append(ValueDifference(Reason.CHECKSUM, text))
-    elif here.sha256 != there.sha256:
-        text = f"SHA-256 {here.sha256 or 'none'} at the source, {there.sha256 or 'none'} at the destination"
-        found.append(ValueDifference(Reason.CHECKSUM, text))
+    unlike = content_difference(here, there)
+    if unlike:
+        found.append(ValueDifference(Reason.CHECKSUM, unlike))
     if rules is not None and source is not None and destination is not None:
         found += differences(entry.kind, source, destination, rules)
     if links:

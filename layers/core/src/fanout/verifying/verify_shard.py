@@ -32,7 +32,8 @@ from fanout.verifying.moved import in_move, pin_of_directory, write_proven
 from fanout.verifying.proofs.earlier_proofs import proofs_about
 from fanout.verifying.proofs.second_look import SecondLook
 from fanout.verifying.source_checksums import work_of_checksums
-from fanout.verifying.verifier import Seen, Verified, Verifier, Work
+from fanout.verifying.sums.seen import Look
+from fanout.verifying.verifier import Verified, Verifier, Work
 from fanout.verifying.verify_blocks import verify_blocks
 from fanout.verifying.verify_rules import rules_of, write_indexes
 from fanout.work.context import Context
@@ -148,18 +149,18 @@ def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
-    def seen_of(entry: Entry) -> Callable[[], Seen]:
-        return lambda: source_checksum(entry, source, verifier)
+    def look_at(entry: Entry) -> Callable[[], Look]:
+        return lambda: source_look(entry, source, verifier)
 
     entries: Iterable[Entry] = ledger.read_shard(shard)
-    return {index: (entry, seen_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
+    return {index: (entry, look_at(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
 
 
-def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> Seen:
-    """The content of a source entry that is still the one that was listed."""
+def source_look(entry: Entry, source: Tree, verifier: Verifier) -> Look:
+    """A source entry that is still the one that was listed."""
     if entry.kind is Kind.DIRECTORY:
-        return verifier.seen(source, entry, None)
+        return verifier.look(source, entry, None)
     found = source.find_stored(entry.path)
     if found is None:
         raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
-    return verifier.seen(source, entry, found if found.entry.etag == entry.etag else None)
+    return verifier.look(source, entry, found if found.entry.etag == entry.etag else None)

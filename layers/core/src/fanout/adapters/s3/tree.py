@@ -21,7 +21,7 @@ from fanout.adapters.s3.metadata import content_type_header, from_headers, to_he
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import Place
-from fanout.adapters.s3.source import ObjectSource, stored_checksum
+from fanout.adapters.s3.source import ObjectSource, other_checksums, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import archives, aws
 from fanout.model.checksum import crc64nvme
@@ -138,7 +138,8 @@ class S3Tree:
         storage_class = found.headers.get("x-amz-storage-class", "")
         if self._tells_archives and storage_class in archives.CLASSES:
             entry = replace(entry, archive=storage_class)
-        return Found(entry, stored_checksum(found.headers), from_headers(found.headers))
+        told, others = stored_checksum(found.headers), other_checksums(found.headers)
+        return Found(entry, told, from_headers(found.headers), others)
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""

@@ -1,0 +1,144 @@
+"""The checksums that S3 keeps of objects, and how each is computed of bytes that are read at the other end.
+
+``ALGORITHMS`` is the one table, in the order in which two ends are compared where both tell several. The checksum of an
+object that was uploaded in parts may be one of its parts' checksums (``COMPOSITE``); no reader of the bytes can compute
+that, so only what S3 calls ``FULL_OBJECT`` counts. Of CRC64NVME there is no other.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Protocol
+
+from msgspec import Struct
+
+from fanout.model.checksum import crc64nvme, engine
+
+# Checksums of the same bytes by the names of their algorithms, as S3 writes them.
+Sums = Mapping[str, str]
+CRC64NVME = "CRC64NVME"
+TYPE = "x-amz-checksum-type"
+FULL_OBJECT = "FULL_OBJECT"
+
+
+class Running(Protocol):
+    """A checksum of the bytes so far."""
+
+    def update(self, data: bytes, /) -> object:
+        """Add bytes."""
+
+    def digest(self) -> bytes:
+        """The checksum of all of them; called once."""
+
+
+class Algorithm(Struct, frozen=True):
+    """An algorithm, the length of its checksums in bytes and how one is begun.
+
+    ``always_whole``: S3 has no composite checksums of it, so that one without a type is of the whole object.
+    """
+
+    length: int
+    begin: Callable[[], Running]
+    always_whole: bool = False
+
+
+class _Crc:
+    """A CRC, which is computed from the one before it."""
+
+    def __init__(self, length: int, compute: Callable[[bytes, int], int]) -> None:
+        self._length, self._compute, self._crc = length, compute, 0
+
+    def update(self, data: bytes, /) -> None:
+        self._crc = self._compute(data, self._crc)
+
+    def digest(self) -> bytes:
+        return self._crc.to_bytes(self._length, "big")
+
+
+class _Xxhash:
+    """A checksum of the XXHASH family, by the name of what begins it."""
+
+    def __init__(self, name: str) -> None:
+        self._running = getattr(engine().XXHash, name)()
+
+    def update(self, data: bytes, /) -> None:
+        self._running.update(data)
+
+    def digest(self) -> bytes:
+        whole: bytes = self._running.finalize()
+        return whole
+
+
+def _crc32(data: bytes, before: int) -> int:
+    crc: int = engine().crc32(data, before)
+    return crc
+
+
+def _crc32c(data: bytes, before: int) -> int:
+    crc: int = engine().crc32c(data, before)
+    return crc
+
+
+def _hash(name: str) -> Callable[[], Running]:
+    return partial(hashlib.new, name, usedforsecurity=False)
+
+
+ALGORITHMS: Mapping[str, Algorithm] = {
+    CRC64NVME: Algorithm(8, partial(_Crc, 8, crc64nvme), always_whole=True),
+    "SHA256": Algorithm(32, _hash("sha256")),
+    "SHA512": Algorithm(64, _hash("sha512")),
+    "SHA1": Algorithm(20, _hash("sha1")),
+    "XXHASH128": Algorithm(16, partial(_Xxhash, "new_xxhash3_128")),
+    "MD5": Algorithm(16, _hash("md5")),
+    "XXHASH3": Algorithm(8, partial(_Xxhash, "new_xxhash3_64")),
+    "XXHASH64": Algorithm(8, partial(_Xxhash, "new_xxhash64")),
+    "CRC32C": Algorithm(4, partial(_Crc, 4, _crc32c)),
+    "CRC32": Algorithm(4, partial(_Crc, 4, _crc32)),
+}
+_BY_HEADER = {f"x-amz-checksum-{name.lower()}": name for name in ALGORITHMS}
+
+
+def told_by(headers: Mapping[str, str]) -> dict[str, str]:
+    """The checksums of a whole object that S3's answer about it holds."""
+    kind = headers.get(TYPE, "")
+    found = {name: headers[header] for header, name in _BY_HEADER.items() if header in headers}
+    return {name: text for name, text in found.items() if _is_whole(ALGORITHMS[name], kind, text)}
+
+
+def _is_whole(algorithm: Algorithm, kind: str, text: str) -> bool:
+    if kind != FULL_OBJECT and (kind or not algorithm.always_whole):
+        return False
+    try:
+        return len(binascii.a2b_base64(text, strict_mode=True)) == algorithm.length
+    except binascii.Error:
+        return False
+
+
+def in_common(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    """The algorithms of both, in the order of the table."""
+    both = {*one} & {*other}
+    return [name for name in ALGORITHMS if name in both]
+
+
+class RunningSums:
+    """The checksums of bytes that are read once: CRC64NVME always, and one that the other end tells."""
+
+    def __init__(self, told_elsewhere: Iterable[str] = ()) -> None:
+        names = {CRC64NVME, *in_common(ALGORITHMS, told_elsewhere)[:1]}
+        self._running = {name: ALGORITHMS[name].begin() for name in names}
+
+    def update(self, data: bytes) -> None:
+        """Add bytes."""
+        for running in self._running.values():
+            running.update(data)
+
+    def whole(self) -> dict[str, str]:
+        """The checksums of all bytes, as S3 writes them."""
+        return {name: _base64(running.digest()) for name, running in self._running.items()}
+
+
+def _base64(digest: bytes) -> str:
+    return binascii.b2a_base64(digest, newline=False).decode("ascii")

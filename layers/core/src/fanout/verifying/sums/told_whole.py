@@ -1,0 +1,68 @@
+"""The checksum of the whole that a store tells of a big file that is only compared, in place of all its blocks.
+
+Only CRC64NVME counts, which the checksums of the blocks at the other end make up. Whoever compares a part asks, and
+notes the answer for the whole file; ``compared_big_files`` takes it where the end's blocks were not all read.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.model.books import Count
+from fanout.model.checksum import to_base64
+from fanout.model.entry import Attributes, Found
+from fanout.model.errors import AccessDenied, ItemError
+from fanout.model.shard import BigFile
+from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.shard_task import ShardTask
+from fanout.verifying.moved import pin_of_copy
+
+
+class End(StrEnum):
+    """An end of a comparison."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+    def receipts_id(self, shard_id: str) -> str:
+        """The name under which the receipts of blocks that were read at this end lie."""
+        return keys.source_id(shard_id) if self is End.SOURCE else keys.verified_id(shard_id)
+
+
+class ToldWhole(Struct, frozen=True):
+    """One answer of a store: the CRC64NVME as S3 writes it, the attributes, and the pin of the object."""
+
+    crc64nvme: str
+    attributes: Attributes
+    pin: str
+
+
+def note_told(end: End, big: BigFile, task: ShardTask) -> Progress | None:
+    """Note what the store tells; ``None`` where the blocks have to be read.
+
+    That is where it tells nothing, for a certificate, and for an object that is not the one to compare or cannot be
+    asked about: the reading says what is wrong with it.
+    """
+    plan, entry = task.plan, big.entry if end is End.SOURCE else big.entry.placed
+    place = plan.request.source if end is End.SOURCE else plan.request.destination
+    if plan.request.certificate or not place.is_keyed:
+        return None
+    tree = task.context.source(plan) if end is End.SOURCE else task.context.destination(plan)
+    try:
+        found = tree.find_stored(entry.path)
+    except (ItemError, AccessDenied):
+        return None
+    if found is None or found.crc64nvme is None or found.attributes is None or not _is_wanted(end, big, found):
+        return None
+    told = ToldWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
+    task.ledger.write(keys.told_key(big.id, end.value), told)
+    assert task.shard.blocks is not None
+    size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
+    return Progress(task.shard.items, True, Count(0, size))
+
+
+def _is_wanted(end: End, big: BigFile, found: Found) -> bool:
+    return found.entry.etag == big.entry.etag if end is End.SOURCE else found.entry.size == big.entry.size
