@@ -32,8 +32,8 @@ from fanout.ports.store import Versioned, WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
-from fanout.request.options import Symlinks
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
+from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree

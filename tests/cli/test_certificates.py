@@ -23,7 +23,7 @@ from fanout.certificate.document import canonical, decoded
 from fanout.certificate.signature import ORDER, in_one_form
 from fanout.model.entry import Attributes, Kind
 from fanout.request.filtering.filters import Filters
-from fanout.request.options import Symlinks
+from fanout.request.parts.symlinks import Symlinks
 from fanout_cli.certificates.signature import load_key
 from fanout_cli.certificates.trees import Part, digest_of_directory
 from fanout_cli.main import app

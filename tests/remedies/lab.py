@@ -18,7 +18,7 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
-from fanout.request.options import Symlinks
+from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from tests.support.archives import ArchivedTree

@@ -25,8 +25,8 @@ from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
-from fanout.request.options import Symlinks
 from fanout.request.parse import Fields, filters_of
+from fanout.request.parts.symlinks import Symlinks
 from fanout_cli.command_error import CommandError
 
 _READ_AT_ONCE = 16
@@ -44,7 +44,7 @@ class Part(Struct, frozen=True):
 
     def holds(self, kind: Kind) -> bool:
         """Whether entries of a kind are in the digest."""
-        return kind is Kind.FILE or (kind is Kind.SYMLINK and self.symlinks is not Symlinks.SKIP)
+        return kind is Kind.FILE or (kind is Kind.SYMLINK and not self.symlinks.skips)
 
 
 def certified_part(document: CertificateDocument) -> Part:
@@ -75,7 +75,7 @@ def digest_of_directory(directory: Path, part: Part) -> TreeDigest:
             f"{directory} holds {own[0]}, a name of this product's for what it stages, so it is no certified tree;"
             " wait until no run writes there, or remove it"
         )
-    follow = part.symlinks is Symlinks.FOLLOW
+    follow = part.symlinks.follows
     tree = PosixTree(directory.resolve(), "", "certificate", str(os.getpid()), "source", follow=follow)
 
     def hashed(entry: Entry) -> Hashed:

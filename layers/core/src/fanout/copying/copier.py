@@ -20,7 +20,7 @@ from fanout.model.outcome import Reason, Result
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Source, Target, Tree
-from fanout.request.options import Symlinks
+from fanout.request.parts.symlinks import Symlinks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.overlapping import overlap_on
 from fanout.work.parallel import work_on
@@ -166,8 +166,7 @@ class Copier:
             if entry.kind is Kind.DIRECTORY:
                 self._make_directory(entry, source)
             elif entry.kind is Kind.SYMLINK or source.attributes.is_symlink:
-                if self._symlinks is not Symlinks.KEEP:
-                    raise _not_kept(self._symlinks)
+                self._symlinks.check_opened()
                 checksum = self._make_symlink(entry, source)
             else:
                 checksum = yield from self._copy_file(entry, source)
@@ -231,10 +230,3 @@ def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, bloc
         return 0
     zeros = source.zeros_at(offset)
     return zeros - zeros % block_bytes
-
-
-def _not_kept(symlinks: Symlinks) -> ItemError:
-    """The outcome of an object that turns out to be a symlink only when it is opened."""
-    if symlinks is Symlinks.SKIP:
-        return ItemError(Reason.SYMLINK, "the request skips symlinks")
-    return ItemError(Reason.LINK_IN_STORE, "a bucket has no directories in which to follow a symlink")

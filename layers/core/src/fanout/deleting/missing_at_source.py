@@ -11,7 +11,6 @@ from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
-from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
 from fanout.staging.roots import Root, identity_of
 
@@ -28,7 +27,7 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     """
     source.check(writing=False)
     replaced = same_root(source, ledger) if not plan.request.source.is_keyed else None
-    follows = plan.request.symlinks is Symlinks.FOLLOW
+    follows = plan.request.symlinks.follows
     return lambda entry: replaced or _appeared(lambda: _held(source, entry, bucket, follows=follows))
 
 

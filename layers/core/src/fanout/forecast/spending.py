@@ -25,7 +25,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.errors import OutOfBudget
+from fanout.model.errors import BudgetRefused, OutOfBudget
 from fanout.request.plan import Plan
 from fanout.restoring.stand import restores_asked
 from fanout.shards.rounds import rounds_done
@@ -53,6 +53,26 @@ def hold_to_budget(plan: Plan, context: Context) -> None:
         ledger.write(keys.SPENDING, found)
     if found.dollars >= most:
         raise OutOfBudget(found.dollars, most)
+
+
+def refuse_over_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:
+    """Raise ``BudgetRefused`` if the forecast is over the limit; a plan, which spends no more, only notes it."""
+    most = plan.request.limits.max_dollars
+    if most is None or forecast <= most:
+        return
+    refused = BudgetRefused(forecast, most)
+    if not plan.request.course.plans:
+        raise refused
+    ledger.note("budget", [f"a copy or a sync would be refused: {refused}"])
+
+
+def over_budget(plan: Plan, ledger: Ledger, now: float) -> OutOfBudget | None:
+    """The error of a run that has spent its ``limits.max_dollars``; ``None`` of any other."""
+    most = plan.request.limits.max_dollars
+    if most is None:
+        return None
+    spent = spent_dollars(plan, ledger, now).total
+    return OutOfBudget(spent, most) if spent >= most else None
 
 
 def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:

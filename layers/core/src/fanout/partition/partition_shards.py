@@ -11,12 +11,13 @@ from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
 from fanout.efs.load import reads_before_copying
 from fanout.forecast.of_run import work_of, write_forecast
+from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import BudgetRefused, DeleteRefused
+from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Result
 from fanout.model.shard import Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
@@ -85,7 +86,7 @@ def partition_shards(context: Context) -> Json:
         to_delete = _to_delete(plan, extra, ledger)
         work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
         found = write_forecast(plan, work, context)
-        _within_budget(plan, found.dollars.total, ledger)
+        refuse_over_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
@@ -165,17 +166,6 @@ def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:
     if plan.request.course.deletes_proven:
         return _to_move(ledger)
     return listed_extras(ledger, plan.request).extra.entries if plan.request.course.plans else extra
-
-
-def _within_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:
-    """Raise ``BudgetRefused`` if the forecast is over the limit; a plan, which spends no more, only notes it."""
-    most = plan.request.limits.max_dollars
-    if most is None or forecast <= most:
-        return
-    refused = BudgetRefused(forecast, most)
-    if not plan.request.course.plans:
-        raise refused
-    ledger.note("budget", [f"a copy or a sync would be refused: {refused}"])
 
 
 def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], plan: Plan) -> float:

@@ -1,4 +1,4 @@
-"""Which field of a request a mode does not take, and why: one table for the checks and for the command line.
+"""Which field of a request, or which value of one, a mode does not take, and why: for checks and the command line.
 
 A refused field makes the request an ``InvalidRequest``. An idle one is read by nothing in that mode. A document may
 hold it, because a request can be started again with another mode; the mode's command has no option for it.
@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.course import Course, Mode
+from fanout.request.options import Overwrite, Verify
+from fanout.request.parts.symlinks import Symlinks
 
 _TAKES_OUT = "leave it out"
 
@@ -25,6 +27,16 @@ class NotTaken(Struct, frozen=True):
     fields: tuple[str, ...]
     why: str
     allowed: str = ""
+
+
+class NotThis(Struct, frozen=True):
+    """A row: modes of this course refuse these values of a field; ``allowed`` are others."""
+
+    of: Callable[[Course], bool]
+    field: str
+    values: frozenset[Any]
+    why: str
+    allowed: str
 
 
 _deletes_proven, _deletes_extras = attrgetter("deletes_proven"), attrgetter("deletes_extras")
@@ -74,6 +86,30 @@ NOT_TAKEN = (
     ),
 )
 
+NOT_THIS = (
+    NotThis(
+        _deletes_proven,
+        "verify",
+        frozenset({Verify.COPIED}),
+        "it does not compare what was unchanged",
+        "all, or content",
+    ),
+    NotThis(
+        _deletes_proven,
+        "overwrite",
+        frozenset(Overwrite) - {Overwrite.ALWAYS},
+        "what stays at the destination is no copy of the source's",
+        "always",
+    ),
+    NotThis(
+        _deletes_proven,
+        "symlinks",
+        frozenset({Symlinks.FOLLOW}),
+        "what a symlink leads to is copied under the symlink's name, and has another name itself",
+        "keep, or skip",
+    ),
+)
+
 
 def refused(mode: Mode) -> Iterator[NotTaken]:
     """The rows that make a request of this mode invalid."""
@@ -92,8 +128,11 @@ def modes_taking(field: str) -> tuple[Mode, ...]:
 
 
 def check_mode_fields(request: Any) -> None:
-    """Raise ``InvalidRequest`` for a field that the request's mode refuses."""
+    """Raise ``InvalidRequest`` for a field, or a value of one, that the request's mode refuses."""
     for row in refused(request.mode):
         for field in row.fields:
             if attrgetter(field)(request) not in (None, False):
                 raise InvalidRequest(field, row.why, f"with mode {request.mode.value}: {row.allowed}")
+    for one in NOT_THIS:
+        if one.of(request.course) and getattr(request, one.field) in one.values:
+            raise InvalidRequest(one.field, one.why, f"with mode {request.mode.value}: {one.allowed}")

@@ -18,6 +18,7 @@ from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import Restore
+from fanout.request.parts.symlinks import Symlinks
 
 # Values of ``Options.calibration`` besides the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
@@ -47,14 +48,6 @@ class OnConflict(StrEnum):
     SKIP = "skip"
     ESCAPE = "escape"
     UNESCAPE = "unescape"
-
-
-class Symlinks(StrEnum):
-    """The policy for symlinks of the source."""
-
-    KEEP = "keep"
-    FOLLOW = "follow"
-    SKIP = "skip"
 
 
 class Verify(StrEnum):

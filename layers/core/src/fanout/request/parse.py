@@ -20,7 +20,6 @@ from fanout.request.object_options import ContentType, ObjectOptions, check_meta
 from fanout.request.options import Options, Verify
 from fanout.request.parts.function_size import LARGEST, FunctionSize
 from fanout.request.parts.limits import Limits
-from fanout.request.parts.move_rules import check_move
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.request import Request, check_request
@@ -155,7 +154,6 @@ def parse_request(
         function=function,
     )
     check_mode_fields(request)
-    check_move(request)
     check_publish(request)
     check_request(request)
     _check_window(request)

@@ -11,10 +11,11 @@ from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Symlinks, Verify
+from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Verify
 from fanout.request.parts.function_size import FunctionSize
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
+from fanout.request.parts.symlinks import Symlinks
 
 
 class Request(Options, frozen=True, kw_only=True):
@@ -122,7 +123,7 @@ def check_request(request: Request) -> None:
         problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
         raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
     _check_certificate(request)
-    if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
+    if request.manifest is not None and request.symlinks.follows:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.course.deletes_extras and not knows_extras(request):
         problem = "a sync cannot tell which names of the destination stand for those of the source"

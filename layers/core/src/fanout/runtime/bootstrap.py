@@ -35,7 +35,6 @@ from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.object_options import ContentType
-from fanout.request.options import Symlinks
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.request.request import Request
@@ -252,7 +251,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
     if mount is None:
         known = ", ".join(settings().mounts) or "none"
         raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
-    follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
+    follow = field == "source" and plan.request.symlinks.follows
     overwrite = plan.request.overwrite
     backup = plan.request.backup_to
     kept = backup.place if backup is not None and backup.mount == location.mount else ""

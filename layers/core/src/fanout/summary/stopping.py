@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import count
 
 from fanout.books.run_books import RunBooks
-from fanout.forecast.spending import spent_dollars
+from fanout.forecast.spending import over_budget
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
@@ -40,11 +40,8 @@ def stopped_by_limit(
         return error
     if ends_at is not None and limits.max_seconds is not None and now >= ends_at:
         return RunError(OutOfTime.__name__, str(OutOfTime(limits.max_seconds)))
-    if limits.max_dollars is not None:
-        spent = spent_dollars(plan, ledger, now).total
-        if spent >= limits.max_dollars:
-            return RunError(OutOfBudget.__name__, str(OutOfBudget(spent, limits.max_dollars)))
-    return error
+    spent = over_budget(plan, ledger, now)
+    return error if spent is None else RunError(OutOfBudget.__name__, str(spent))
 
 
 def with_way_on(

@@ -20,7 +20,6 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Symlinks
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.notes import failures_of
@@ -59,7 +58,7 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     rules = rules_of(plan, ledger)
     may_lack = context.source(plan) if plan.request.skips_archived else None
     certifies = plan.request.certificate and plan.request.course.compares
-    skips = plan.request.symlinks is Symlinks.SKIP
+    skips = plan.request.symlinks.skips
     destination = context.destination(plan)
     verifier = Verifier(
         destination, task.deadline, task.limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips

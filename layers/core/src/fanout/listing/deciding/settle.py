@@ -17,7 +17,7 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
-from fanout.request.options import Compare, Symlinks
+from fanout.request.options import Compare
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.same_place import same_place
 from fanout.turns.other_runs import Met
@@ -42,7 +42,7 @@ class Settler:
         keeps_names = plan.keeps_hard_links and plan.request.manifest is None
         self._compares_names = compares_attributes(plan) and keeps_names
         self._overwrite = plan.request.overwrite
-        self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
+        self._skips_symlinks = plan.request.symlinks.skips
         self._inside_s3 = plan.request.inside_s3
         self._request = plan.request
         self._mark = (
