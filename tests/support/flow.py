@@ -30,7 +30,7 @@ from fanout.request.parts.function_size import FunctionSize
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context
+from fanout.work.context import Context, Deployed
 from fanout.work.reference import run_reference
 from tests.support.definitions import definition
 from tests.support.memory import MemoryTree
@@ -139,16 +139,18 @@ class World:
             objects=lambda _request: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
-            prices=self.prices,
-            account=self.account,
-            reserved_concurrency=self.reserved_concurrency,
+            deployed=Deployed(
+                prices=self.prices,
+                account=self.account,
+                reserved_concurrency=self.reserved_concurrency,
+                function=self.function,
+                access_points=self.access_points,
+            ),
             signer=self.signer,
             turns=self.turns,
             forks=lambda _: self.forks,
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,
-            access_points=self.access_points,
-            function=self.function,
         )
 
     # The whole run, or from one of its states to another.

@@ -43,7 +43,7 @@ def find_behind(request: Request, context: Context, notes: list[str]) -> dict[st
     """
     found: dict[str, Behind] = {}
     for mount in sorted({end.mount for end in (request.source, request.destination) if not end.is_keyed}):
-        access_point = context.access_points.get(mount, "")
+        access_point = context.deployed.access_points.get(mount, "")
         if kind_of_access_point(access_point).key_bytes is None:
             continue
         try:

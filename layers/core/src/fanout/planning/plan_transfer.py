@@ -38,7 +38,7 @@ from fanout.request.request import Request, request_at
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import take_turn
-from fanout.work.context import Context
+from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
@@ -66,7 +66,9 @@ def plan_transfer(
     began = context.clock.now()
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
-    request = with_prices_of(context, parse_request(document, mounts, max_concurrency, context.function))
+    request = with_prices_of(
+        context.deployed, parse_request(document, mounts, max_concurrency, context.deployed.function)
+    )
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     refuse_work_bucket(request, bucket)
     check_signer(request, context)
@@ -133,10 +135,10 @@ def _move_began(request: Request, earlier: ResumedRun | None, began: float) -> f
     return began if earlier is None or earlier.plan.move_began is None else earlier.plan.move_began
 
 
-def with_prices_of(context: Context, request: Request) -> Request:
+def with_prices_of(deployed: Deployed, request: Request) -> Request:
     """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
-    check_prices("Prices", context.prices)
-    return replace(request, prices={**context.prices, **request.prices})
+    check_prices("Prices", deployed.prices)
+    return replace(request, prices={**deployed.prices, **request.prices})
 
 
 def check_signer(request: Request, context: Context) -> None:

@@ -43,7 +43,7 @@ from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context
+from fanout.work.context import Context, Deployed
 from fanout.work.rates.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -185,15 +185,17 @@ def make_context(
         objects=_objects_for,
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
-        prices=settings().prices,
-        account=LateAccount(make_account),
-        reserved_concurrency=settings().reserved_concurrency,
+        deployed=Deployed(
+            prices=settings().prices,
+            account=LateAccount(make_account),
+            reserved_concurrency=settings().reserved_concurrency,
+            function=settings().function,
+            access_points=settings().access_points,
+        ),
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
         limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
-        access_points=settings().access_points,
-        function=settings().function,
     )
 
 

@@ -83,6 +83,23 @@ def nothing_to_release() -> None:
     """Trees that hold nothing open."""
 
 
+class Deployed(Struct, frozen=True, kw_only=True):
+    """The parameters of the stack and the limits of its account, as planning asks for them.
+
+    - ``prices`` are dollars for forecasts, unless a request names others. ``function`` is the functions' size.
+    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
+      many times are reserved, 0 for none.
+    - ``access_points`` are those of the mounts, by mount, which tell the kinds of file systems; told to PlanTransfer
+      alone, which notes in the plan what is behind them.
+    """
+
+    prices: Mapping[str, float] = field(default_factory=dict)
+    account: Account | None = None
+    reserved_concurrency: int = 0
+    function: FunctionSize = FunctionSize()
+    access_points: Mapping[str, str] = field(default_factory=dict)
+
+
 class Context(Struct, frozen=True):
     """An attempt of a task, with all that a use case needs.
 
@@ -97,12 +114,7 @@ class Context(Struct, frozen=True):
       bucket among so many processes, as each of them signs, parses and sums.
     - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
       a mount without an id is not measured.
-    - ``prices`` are the stack's dollars for forecasts, unless a request names others.
-    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
-      many times are reserved, 0 for none.
-    - ``function`` is the size of the stack's functions.
-    - ``access_points`` are those of the mounts, by mount, which tell the kinds of file systems; told to PlanTransfer
-      alone, which notes in the plan what is behind them.
+    - ``deployed``: what a plan asks of the stack.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
@@ -123,16 +135,12 @@ class Context(Struct, frozen=True):
     objects: Callable[[Request], ObjectReader] = no_objects
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
-    prices: Mapping[str, float] = field(default_factory=dict)
-    account: Account | None = None
-    reserved_concurrency: int = 0
+    deployed: Deployed = field(default_factory=Deployed)
     signer: Signer | None = None
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
     cut_short: bool = False
-    function: FunctionSize = FunctionSize()
-    access_points: Mapping[str, str] = field(default_factory=dict)
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""
