@@ -62,7 +62,7 @@ class Ending(Struct, frozen=True):
         differences = self.verification.by_class if self.verification else []
         failed = self.books.by_result[Result.FAILED].entries
         rejected = self.books.by_result[Result.REJECTED].entries
-        # After a copy differences are rows beside the books; of mode verify they are the books.
+        # After a copy differences are no part of the books; of mode verify they are the books.
         others = self.failures - failed - rejected - sum(one.entries for one in differences)
         numbers = {"failed": failed, "rejected": rejected, "could not be listed, finished or deleted": others}
         counted = ", ".join(f"{number:,} {what}" for what, number in numbers.items() if number > 0)

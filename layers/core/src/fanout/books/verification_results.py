@@ -136,7 +136,7 @@ def _with_digests(
             sums.add(outcome.path, digest if missing else 0, 0 if missing else digest)
     directories = list(sums.directories())
     differing = {one.directory for one in directories if one.differs}
-    # A digest is of names, kinds, sizes and bytes, so it does not show what differs beside them.
+    # A digest is of names, kinds, sizes and bytes, so it does not show any other difference.
     differing |= {directory_of(one.path) for one in failures if one.reason in ATTRIBUTE_REASONS}
     tree = whole(directories)
     verified = Verified(

@@ -1,6 +1,6 @@
 """The sums of both trees that each attempt of a verification leaves in the ledger, and the rows that they are of.
 
-The sums lie beside each file of outcomes, under its name, and are written before it: they count if that file does.
+The sums of a file of outcomes bear its name and are written before it: they count if that file does.
 Two attempts at one time may overlap. Then the sums cannot be added up, and the rows are read instead.
 """
 

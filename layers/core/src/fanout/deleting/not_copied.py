@@ -3,7 +3,7 @@
 | of an entry that was found equal                          | at the source                                      |
 |-----------------------------------------------------------|----------------------------------------------------|
 | the run copied it, or found it unchanged                  | goes                                               |
-| the run failed to copy it, or rejected it                 | stays: what stands there is not the run's          |
+| the run failed to copy it, or rejected it                 | stays: what is there is not the run's             |
 | it is a name of a file of which another name was not made | stays: a retry copies a file with all its names    |
 """
 

@@ -58,7 +58,7 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
     try:
         stands = _remove_directories(plan, context)
     except Superseded:
-        if not has_left(ledger):  # by an attempt beside this one
+        if not has_left(ledger):  # by another attempt at the same time
             raise
         return _NOTHING_LEFT
     if stands["done"]:

@@ -33,7 +33,7 @@ class Work(Struct, frozen=True):
     ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
     be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
     figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
-    ``compare: checksum`` reads at both ends, beside the copying of what differs. ``heads`` are the requests of the
+    ``compare: checksum`` reads at both ends, before it copies what differs. ``heads`` are the requests of the
     listing besides its pages.
     """
 
@@ -135,6 +135,6 @@ def _more(work: Work) -> float:
 
 
 def _metered(work: Work, operations: float) -> float:
-    """The data, at least 4 KiB a file, and 4 KiB for each operation beside it."""
+    """The data, at least 4 KiB a file, and 4 KiB for each other operation."""
     least = aws.EFS_LEAST_METERED
     return max(float(work.bytes), work.entries * least) + work.entries * (operations - 1) * least

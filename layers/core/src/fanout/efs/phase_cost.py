@@ -33,7 +33,7 @@ class Beside(Struct, frozen=True):
 
 
 class Basis(Struct, frozen=True, kw_only=True):
-    """The figures of the copy that the phases beside and after it are predicted from.
+    """The figures of the copy, from which the phases during and after it are predicted.
 
     ``list_seconds`` are those of listing both ends in so many ``segments``, ``copy_seconds`` those of the copy, for
     which its functions work ``function_seconds`` together, at most ``functions`` at once. ``states`` are by mount.

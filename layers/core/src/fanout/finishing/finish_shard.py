@@ -52,7 +52,7 @@ def finish_shard(shard: FinishShard, context: Context) -> Json:
     try:
         return {"done": go_on_with(shard, context)}
     except Superseded:
-        if not is_finished(context.ledger):  # by an attempt beside this one
+        if not is_finished(context.ledger):  # by another attempt at the same time
             raise
         return {"done": True}
 

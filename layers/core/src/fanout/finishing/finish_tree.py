@@ -34,7 +34,7 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
     try:
         return _finish_tree(context, deletes, mapped)
     except Superseded:
-        if not is_finished(context.ledger):  # by an attempt beside this one
+        if not is_finished(context.ledger):  # by another attempt at the same time
             raise
         return _answer(mapped, done=True)
 

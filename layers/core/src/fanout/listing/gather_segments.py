@@ -57,7 +57,7 @@ def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURREN
 
 
 def _closed(number: int, record: RoundRecord, ledger: Ledger) -> RoundRecord:
-    """The record of a round as it stands: this one, or that of an attempt that was lost, which others have read since.
+    """The record of a round as it is: this one, or that of an attempt that was lost, which others have read since.
 
     Raises ``LedgerBroken`` where that one is another, and left segments to list that are not known here.
     """

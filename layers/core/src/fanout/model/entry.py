@@ -46,7 +46,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     that is to be followed.
     ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
     place in a bucket: an ETag or ``NOTHING_THERE``; empty where that is not known.
-    ``archive`` is told where a run restores archived objects: by a listing the storage class that may need it, after
+    ``archive`` is set where a run restores archived objects: by a listing the storage class that may need it, after
     a look at the object the archive that it lies in; no row of a shard holds it, because ``Shard`` does.
     """
 

@@ -99,7 +99,7 @@ class Segment(Struct, frozen=True, omit_defaults=True):
 class DestinationListing(Struct, frozen=True):
     """A segment's entries at a destination that ListSegment does not see, in files of the ledger.
 
-    ``cut`` is the path after which the listing broke off, where it did. The files ``looked_up`` say what stands at
+    ``cut`` is the path after which the listing broke off, where it did. The files ``looked_up`` say what is at
     paths of a manifest and at directories above them; ``rows`` is the number of the manifest's rows after which the
     lookups broke off, where they did, else 0. ``published`` are the notes of published trees by their root, as
     ``listing.deciding.published`` asks for them.

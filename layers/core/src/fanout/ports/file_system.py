@@ -84,7 +84,7 @@ class FileSystem(Protocol):
     def marked(self) -> str | None:
         """The directory of the mount, at or above the root, that holds the run's mark; ``None`` for none.
 
-        Raises ``Transient`` where that cannot be told.
+        Raises ``Transient`` where that is not known.
         """
 
     def staged_above(self, run_ids: Collection[str]) -> str | None:
@@ -99,7 +99,7 @@ class FileSystem(Protocol):
         beside: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
     ) -> bool:
-        """Take the right to write from ``known`` runs and from others that staged here, but not from those ``beside``.
+        """Take the right to write from ``known`` runs and from others that staged here, but not from ``beside``.
 
         ``beside`` is asked after they were looked for; ``may_fence`` raises for one of the others, before any is
         fenced, that must not be. Returns whether all were reached; raises ``AccessDenied`` or

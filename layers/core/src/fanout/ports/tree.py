@@ -32,7 +32,7 @@ class Source(Protocol):
         """The bytes that ``read`` returns, in pieces as they come. Close it where it is not read to its end."""
 
     def zeros_at(self, offset: int) -> int:
-        """How many bytes from ``offset`` are known to be zero without reading them; 0 where that cannot be told."""
+        """How many bytes from ``offset`` are known to be zero without reading them; 0 where that is not known."""
 
     def confirm(self, crc64nvme: int | None) -> None:
         """Raise ``ItemError`` if the entry is not what was listed or, for a checksum of
@@ -121,7 +121,7 @@ class Tree(Protocol):
     def find(self, path: str) -> Entry | None:
         """The entry of a path as the listing shows it, or ``None`` if there certainly is none.
 
-        A directory stands under a path that ends in ``/``, everything else under one that does not.
+        The path of a directory ends in ``/``, and no other path does.
         Raises ``AccessDenied``, ``Throttled`` or ``Transient`` if the store gives no answer. Raises ``ItemError`` if
         a component above the path is no directory, or another one than before.
         """

@@ -43,7 +43,7 @@ class Writer(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """The other runs, as a run that has its turn must know them: those to fence, and those beside it.
+    """The other runs, as a run that has its turn must know them: those to fence, and those that write at the same time.
 
     ``elsewhere`` are those, by their names, that may write to another mount: a staging directory of one of them shows
     that this mount and that one are one directory.

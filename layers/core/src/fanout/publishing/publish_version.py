@@ -51,7 +51,7 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
         ledger.note(keys.PUBLISH, [str(error)])
         done = True
     except Superseded:
-        if not is_finished(ledger):  # by an attempt beside this one
+        if not is_finished(ledger):  # by another attempt at the same time
             raise
         return {"done": True}
     if done:

@@ -3,7 +3,7 @@
 | what           | from a mount                                | inside S3                                       |
 |----------------|---------------------------------------------|-------------------------------------------------|
 | tags           | those of the request                        | those of the source, and over them the request's |
-| user metadata  | that of the file, and beside it the request's | that of the source, and over it the request's   |
+| user metadata  | that of the file, and the request's as well   | that of the source, and over it the request's   |
 
 Limits of S3: docs.aws.amazon.com/AmazonS3/latest/userguide, object-tagging and UsingMetadata.
 """
@@ -21,7 +21,7 @@ from fanout.model.errors import InvalidRequest
 
 TAGS = 10
 _TAG_NAME, _TAG_VALUE = 128, 256
-# Chosen: leaves 2 KiB for all other headers beside the metadata; S3 takes 8 KB of headers.
+# Chosen: leaves 2 KiB for all other headers than the metadata; S3 takes 8 KB of headers.
 _TAG_BYTES = 4096
 _METADATA_BYTES = 2048
 USER_PREFIX = "x-amz-meta-"

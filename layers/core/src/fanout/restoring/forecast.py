@@ -22,7 +22,7 @@ _PRICE = {
     (archives.DEEP_ARCHIVE, Tier.STANDARD): "restore_deep_standard",
     (archives.DEEP_ARCHIVE, Tier.BULK): "restore_deep_bulk",
 }
-# The archives whose restored objects are copies beside them, for days.
+# The archives that keep the object: what is restored is a copy, for days.
 _COPIES = (archives.GLACIER, archives.DEEP_ARCHIVE)
 
 

@@ -155,7 +155,7 @@ def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, in
         yield CarriedBigFile(key, key in counted), _PART_WEIGHT
     carried = (key for record in records for key in record.directories)
     for key, rows in directories_held(carried, ledger).items():
-        # The outcomes beside a file without rows do not count: its directories are copied again, and noted then.
+        # The outcomes that belong to a file without rows do not count: its directories are copied again.
         if rows is not None or keys.copied_directories(key) is None:
             yield CarriedDirectories(key, rows), _PART_WEIGHT
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)

@@ -2,8 +2,8 @@
 
 | entry of the earlier run                  | in the run that resumes it                        |
 |-------------------------------------------|---------------------------------------------------|
-| copied, and it still stands there         | unchanged, ``Reason.DONE_EARLIER``                |
-| unchanged, and it still stands there      | the same again, with the same reason              |
+| copied, and it is still there             | unchanged, ``Reason.DONE_EARLIER``                |
+| unchanged, and it is still there          | the same again, with the same reason              |
 | copied or unchanged, gone or changed      | copied again                                      |
 | copied, and ``verify: copied`` found that |                                                   |
 | it differs                                | copied again                                      |
@@ -156,7 +156,7 @@ def segment_of_one(path: str) -> Segment:
 def segments_again(path: str, *, alone: bool, unlistable: bool = False) -> list[Segment]:
     """The segments that list the entry of a path again; ``alone`` it and nothing below it.
 
-    On a mount a directory may stand there by now, whose path ends in "/" and which holds others: a symlink that is
+    On a mount a directory may be there by now, whose path ends in "/" and which holds others: a symlink that is
     followed leads to one, or somebody replaced the file. In a bucket these are other keys, and no rows of a manifest.
     """
     if unlistable:

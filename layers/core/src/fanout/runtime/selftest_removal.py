@@ -40,7 +40,7 @@ def _remove(mount: Path, name: str) -> None:
         directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
         try:
             if os.listdir(directory) == [MARK]:
-                with suppress(FileNotFoundError):  # by an attempt beside this one
+                with suppress(FileNotFoundError):  # by another attempt at the same time
                     os.unlink(MARK, dir_fd=directory)
         finally:
             os.close(directory)

@@ -31,7 +31,7 @@ class Settings(Struct, frozen=True):
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
-    ``access_points`` are the ARNs of those of its mounts, by mount; both are told to PlanTransfer alone.
+    ``access_points`` are the ARNs of those of its mounts, by mount; PlanTransfer alone is given both.
     """
 
     work_bucket: str

@@ -6,10 +6,10 @@ A request can ask for more operations at a destination that is a file system:
 |-----------------------------|------|-------------------------------------------------------------------------|
 | ``attributes.uid``, ``gid`` | 2    | a chown, and a chmod after it                                           |
 | ``overwrite: never``        | 1    | a link and the removal of the staged name, in place of the rename       |
-| ``overwrite: if-newer``     | 2    | a link that is refused, and a look at what stands there                 |
-| ``backup_to``               | 3    | the same, and the link that keeps what stands there                     |
+| ``overwrite: if-newer``     | 2    | a link that is refused, and a look at what is there                     |
+| ``backup_to``               | 3    | the same, and the link that keeps what is there                         |
 
-Each entry counts as one whose place is taken: what stands there is not known for all.
+Each entry counts as one whose place is taken: what is there is not known for all.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keeps the figures of the last run with the same source, destination and mode, which the next one's report shows.
 
-They lie beside the runs, one document for the ends and the mode. Each run that is summarised writes it whole; of two
+They lie next to the runs, one document for the ends and the mode. Each run that is summarised writes it whole; of two
 runs that end at the same time either one stays.
 """
 

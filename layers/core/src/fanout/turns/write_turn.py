@@ -127,7 +127,7 @@ class WriteTurns(Struct, frozen=True):
         raise Transient(f"{key} was changed by others {ATTEMPTS} times")
 
     def turn(self, plan: Plan, end: Location) -> Turn:
-        """Whom a run that has its turn fences at an end that it writes, and who writes beside it there.
+        """Whom a run that has its turn fences at an end that it writes, and who writes there at the same time.
 
         Raises ``Superseded`` if it has its turn no more.
         """

@@ -110,7 +110,7 @@ class Loop:
             self._fail_all(self._stopped)
 
     def _goes_on(self) -> bool:
-        """Whether anything is to do; let those who wait know what has ended, after all that libcurl had to be told."""
+        """Whether anything is to do; let those who wait know what has ended, after libcurl was given all its work."""
         if not self._asked and not self._under_way:
             with self._lock:
                 self._lives = bool(self._asked)

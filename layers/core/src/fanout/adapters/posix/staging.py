@@ -80,7 +80,7 @@ class Staging:
     def rename(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """As ``move``, for a further name of a file, which is no copy of its own.
 
-        Where others removed the directory meanwhile, or put another in its place, the file goes to the one that stands
+        Where others removed the directory meanwhile, or put another in its place, the file goes to the one that is
         there, made if there is none. It fails where the run's staging directory is what was removed.
         """
         try:

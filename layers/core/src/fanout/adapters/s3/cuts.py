@@ -18,7 +18,7 @@ def start_bound(path: str) -> str:
     """A bound as S3 can take it, at most a little before the one that is meant.
 
     A bound may hold bytes that no key has: of a name elsewhere, or 0xFF after a whole subtree,
-    for which the last character of Unicode stands.
+    which is written as the last character of Unicode.
     """
     raw = os.fsencode(path)
     try:

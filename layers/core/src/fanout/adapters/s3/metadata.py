@@ -139,7 +139,7 @@ def _nanoseconds(text: str | None) -> int | None:
     return nanoseconds if -_TIME_LIMIT <= nanoseconds < _TIME_LIMIT else None
 
 
-# A compressed file is what its last ending says: a browser must not be told that it is a tar.
+# A compressed file is what its last ending says: a browser must not take it for a tar.
 _COMPRESSED = {
     "br": "application/x-brotli",
     "bzip2": "application/x-bzip2",

@@ -15,7 +15,7 @@ from fanout.model.errors import NotFound
 def is_one_bucket(client: S3Client, written: str, read: str, key: str) -> bool:
     """Whether an upload of ``key`` that is begun in the bucket ``written`` is one of the bucket ``read``.
 
-    Raises ``AccessDenied`` or ``Transient`` where a bucket does not say: not told is not different.
+    Raises ``AccessDenied`` or ``Transient`` where a bucket does not say: that does not make them different.
     """
     upload_id = client.create_multipart_upload(written, key, {})
     try:

@@ -10,7 +10,7 @@ from fanout.report.charts.axes import Tick, time_ticks, value_ticks
 from fanout.report.text import duration, number, size
 from fanout.shards.tasks.activity import Activity
 
-# Rows of the table beside the charts.
+# Rows of the table next to the charts.
 _TABLE_ROWS = 24
 # The box that a path is drawn in; the page stretches it.
 _WIDTH, _HEIGHT = 1000.0, 100.0

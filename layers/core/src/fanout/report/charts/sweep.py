@@ -1,4 +1,4 @@
-"""A sweep: what was measured at each of some settings, medians with their quartiles, and the caps beside them."""
+"""A sweep: what was measured at each of some settings, medians with their quartiles, and the caps."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-# The directory of the versions, beside the link.
+# The directory of the versions, next to the link.
 VERSIONS = "versions"
 INSIDE_VERSIONS = f"{VERSIONS}/"
 # Beside them: whose versions they are.

@@ -6,7 +6,7 @@ the answer belongs to another request, and the request is sent again.
 
 Three limits remain. Two objects with the same bytes have the same simple ETag, so the metadata of one can be taken for
 that of the other. S3 echoes neither key nor request in the answer to a GET, HEAD, PUT or DELETE of an object. An answer
-404 or 412 without a body cannot be told from another request's.
+404 or 412 without a body looks like that of another request.
 """
 
 from __future__ import annotations

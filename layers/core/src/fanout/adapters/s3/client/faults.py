@@ -72,7 +72,7 @@ _ACTIONS = {
 
 
 class Fault(Struct, frozen=True):
-    """A failed exchange: HTTP status (0 without a response), S3's code and message, the bucket's region if told."""
+    """A failed exchange: HTTP status (0 without a response), S3's code and message, the bucket's region if known."""
 
     status: int
     code: str
