@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanout_cli.account import is_chosen, new_session, stated
 from fanout_cli.bucket_owner import held_to_owner
@@ -69,6 +69,18 @@ class Stack:
     def command(self, verb: str, run_id: str) -> str:
         """A command line that a person can type."""
         return f"fanout {verb} {run_id} {self.option}"
+
+
+class Where(NamedTuple):
+    """The options that name a stack: ``--stack``, ``--local`` and ``--state``."""
+
+    stack: str | None = None
+    local: bool = False
+    state: Path | None = None
+
+    def find(self) -> Stack:
+        """The stack, see ``find_stack``."""
+        return find_stack(*self)
 
 
 def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:

@@ -409,7 +409,7 @@ def test_the_key_of_a_stack_is_asked_of_kms(aws: Aws, tmp_path: Path, monkeypatc
     made = aws.client("kms").create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["Arn"]
     outputs = {"StateMachineArn": "arn", "WorkBucketName": BUCKET, "CertificateKeyArn": made}
     stack = Stack("mine", outputs, aws.client, "--stack mine", 0.1)
-    monkeypatch.setattr("fanout_cli.commands.certificate_command.find_stack", lambda *_: stack)
+    monkeypatch.setattr("fanout_cli.stacks.find_stack", lambda *_: stack)
     printed = fanout("key")
     assert fanout("key", "--output", tmp_path / "key.pem").exit_code == 0
     assert printed.stdout == (tmp_path / "key.pem").read_text()

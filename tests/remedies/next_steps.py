@@ -24,7 +24,7 @@ from fanout_cli.stacks import Stack
 from tests.remedies.lab import Attempt, Lab
 from tests.support.flow import World
 
-COMMANDS = ("fanout_cli.commands.run_commands.find_stack", "fanout_cli.commands.transfer_commands.find_stack")
+FOUND = "fanout_cli.stacks.find_stack"
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:lab"
 
 
@@ -116,7 +116,7 @@ def follow(lab: Lab, attempt: Attempt, how: Ended, fill: tuple[str, str]) -> Att
     step: Step = next_step(how)
     line = command_for(stack, attempt.world.run_id, step, "holder")
     words = shlex.split(f"{line} {stack.option}".replace(*fill) if fill[0] else f"{line} {stack.option}")
-    with patch(COMMANDS[0], lambda *_: stack), patch(COMMANDS[1], lambda *_: stack):
+    with patch(FOUND, lambda *_: stack):
         said = CliRunner().invoke(app, [*words[1:], "--detach"])
     assert said.exit_code == 0, (line, said.output, said.exception)
     [request] = runs.asked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,8 @@ from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import result_of_run, start_run
 from fanout_cli.runs.watch import watch_run
-from fanout_cli.stacks import aws_client_maker, find_stack, local_or_none
+from fanout_cli.stacks import Where, aws_client_maker, local_or_none
 from fanout_cli.terminal import Terminal
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The stack that an audit asks, as the options name it."""
-
-    stack: str | None
-    local: bool
-    state: Path | None
 
 
 def look(tree: str, to: str, heads: int, examples: int, where: Where, console: Terminal) -> Audit:
@@ -63,7 +53,7 @@ def _location(field: str, text: str) -> S3Location:
 def _of_bucket(tree: str, heads: int, examples: int, where: Where) -> Audit:
     """A prefix, listed with the person's own credentials."""
     location = _location("TREE", tree)
-    here = local_or_none(where.stack, where.local, where.state)
+    here = local_or_none(*where)
     s3 = (here.client if here else aws_client_maker())("s3")
     looked = Audit(is_keyed=True, examples=examples)
     audit_bucket(looked, s3, location.bucket, location.prefix, heads)
@@ -76,7 +66,7 @@ def _of_file_system(tree: str, to: str, examples: int, where: Where, console: Te
         raise InvalidRequest("DESTINATION", "is missing", "say where the tree is to go: s3://bucket/prefix/")
     request = {"source": tree, "destination": to, "mode": "plan", "compare": "always"}
     check_request(request)
-    found = find_stack(where.stack, where.local, where.state)
+    found = where.find()
     run_id = start_run(found, request, new_run_id("audit"))
     console.print(f"{run_id} lists the tree; Ctrl-C leaves it going", soft_wrap=True)
     try:

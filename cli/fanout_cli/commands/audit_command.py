@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
+from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
 from fanout_cli.places import complete_places, resolved
+from fanout_cli.stacks import Where
 
 
+@at_a_stack
 def audit(
     tree: Annotated[
         str, typer.Argument(metavar="TREE", help="s3://bucket/prefix/, efs://MOUNT/path, or a directory here")
@@ -28,24 +30,22 @@ def audit(
     to: Annotated[str, typer.Option(help="The same as DESTINATION")] = "",
     heads: Annotated[int, typer.Option(min=0, help="Objects, chosen by chance, that are asked for metadata")] = 100,
     examples: Annotated[int, typer.Option(min=0, max=1000, help="Paths shown of each finding")] = 5,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Say what of a tree S3 Files would not show, refuse, change or make dearer. Writes nothing at either end.
 
     Exit status: 0 nothing found that is lost or changed, 1 something is.
     """
     with command() as console:
-        from fanout_cli.audit.looks import Where, look, show
+        from fanout_cli.audit.looks import look, show
         from fanout_cli.runs.progress import dump
         from fanout_cli.terminal import Terminal
 
         if ":" in tree and not Path(tree).is_dir():
             tree = resolved(tree)
         to = resolved(destination) if destination else to
-        looked = look(tree, to, heads, examples, Where(stack, local, state), console)
+        looked = look(tree, to, heads, examples, where, console)
         document = {"tree": tree, **looked.document()}
         if json_output:
             sys.stdout.write(dump(document) + "\n")

@@ -10,29 +10,28 @@ import typer
 
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.help import CommandApp
-from fanout_cli.commands.shared import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, JsonOption, LocalOption, RunArgument, StateOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a certificate")]
 # The output of the stack that names its key.
 KEY_OUTPUT = "CertificateKeyArn"
 
 
+@at_a_stack
 def get(
     run: RunArgument = None,
     output: Annotated[
         Path | None, typer.Option(help="The file to write; default: certificate-RUN.json", show_default=False)
     ] = None,
-    stack: StackOption = None,
-    local: LocalOption = False,
-    state: StateOption = None,
+    where: Where = HERE,
 ) -> None:
     """Bring the certificate of a run from the work bucket, where it expires with the run's ledger."""
     with command() as console:
         from fanout_cli.certificates.checking import bring
         from fanout_cli.runs.runs import newest_run
 
-        found = find_stack(stack, local, state)
+        found = where.find()
         path, document = bring(found, run or newest_run(found), output)
         console.print(f"{path}: signed with {document.key.arn}", soft_wrap=True)
 
@@ -85,17 +84,16 @@ def check(
         checking.check(file, asked, console, json_output)
 
 
+@at_a_stack
 def key(
     output: Annotated[Path | None, typer.Option(help="The file to write; default: standard output")] = None,
-    stack: StackOption = None,
-    local: LocalOption = False,
-    state: StateOption = None,
+    where: Where = HERE,
 ) -> None:
     """Print the public key of a stack's certificates, asked of KMS."""
     with command():
         from fanout.adapters.aws.signer import pem_of
 
-        found = find_stack(stack, local, state)
+        found = where.find()
         if KEY_OUTPUT not in found.outputs:
             raise CommandError(f"the stack {found.name!r} has no key; deploy it with Certificates=true")
         answer = found.client("kms").get_public_key(KeyId=found.outputs[KEY_OUTPUT])

@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from fanout.model.outcome import Result
-from fanout_cli.commands.shared import LocalOption, RunArgument, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, RunArgument, at_a_stack, command
+from fanout_cli.stacks import Where
 
 
+@at_a_stack
 def entries(
     run: RunArgument = None,
     outcome: Annotated[
@@ -28,12 +29,10 @@ def entries(
         Path | None,
         typer.Option(help="The directory of a run that `fanout local` brought, instead of a stack", metavar="DIR"),
     ] = None,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print a JSON document for each entry, one a line")
     ] = False,
-    state: StateOption = None,
 ) -> None:
     """Print what became of each entry of a run, a line each with tabs. Works while the run goes on, too."""
     with command() as console:
@@ -41,7 +40,7 @@ def entries(
         from fanout_cli.runs.runs import newest_run
 
         if ledger is None:
-            found = find_stack(stack, local, state)
+            found = where.find()
             held = found_entries.ledger_of(found, run or newest_run(found))
         else:
             held = found_entries.ledger_in(ledger, run)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fanout_cli.commands.shared import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, JsonOption, RunArgument, at_a_stack, command
+from fanout_cli.stacks import Where
 
 BytesOption = Annotated[
     str | None,
@@ -17,14 +17,13 @@ BytesOption = Annotated[
 FilesOption = Annotated[str | None, typer.Option(help="Entries a second of all functions together; none for no limit")]
 
 
+@at_a_stack
 def limit(
     run: RunArgument = None,
     bytes_per_second: BytesOption = None,
     files_per_second: FilesOption = None,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
     with command() as console:
@@ -32,7 +31,7 @@ def limit(
         from fanout_cli.runs.rates import change_limits, describe
         from fanout_cli.runs.runs import newest_run
 
-        found = find_stack(stack, local, state)
+        found = where.find()
         run = run or newest_run(found)
         limits = change_limits(found, run, bytes_per_second, files_per_second)
         if json_output:

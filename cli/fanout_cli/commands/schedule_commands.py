@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fanout_cli.commands.help import CommandApp
-from fanout_cli.commands.shared import (
-    DetachOption,
-    JsonOption,
-    LocalOption,
-    RequestArgument,
-    StackOption,
-    StateOption,
-    WatchOption,
-    command,
-)
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, DetachOption, JsonOption, RequestArgument, WatchOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name, which its runs carry")]
 
 
+@at_a_stack
 def add(
     name: NameArgument,
     request: RequestArgument,
@@ -39,10 +30,8 @@ def add(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a schedule of this name; a paused one stays paused")
     ] = False,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Add a schedule: from then on it starts the request at its times."""
     with command() as console:
@@ -58,7 +47,7 @@ def add(
         document = read_request(request)
         check_request(document)
         times = times_of(cron, rate, at, timezone, datetime.now(UTC))
-        found = find_stack(stack, local, state)
+        found = where.find()
         schedules = Schedules.of(found)
         target = {"RoleArn": schedules.role_arn, "Input": input_of(found.state_machine_arn, name, document)}
         description = f"Starts runs of {found.stack_name}; added by fanout schedule"
@@ -71,9 +60,8 @@ def add(
         show_one(schedules, schedules.get(name), json_output, console)
 
 
-def list_(
-    stack: StackOption = None, local: LocalOption = False, json_output: JsonOption = False, state: StateOption = None
-) -> None:
+@at_a_stack
+def list_(where: Where = HERE, json_output: JsonOption = False) -> None:
     """The schedules of a stack, with their next and last runs."""
     with command():
         from fanout_cli.runs.progress import dump
@@ -82,7 +70,7 @@ def list_(
         from fanout_cli.schedules.shown import plain, show
         from fanout_cli.terminal import Terminal
 
-        schedules = Schedules.of(find_stack(stack, local, state))
+        schedules = Schedules.of(where.find())
         every = shown(schedules, schedules.every())
         if json_output:
             sys.stdout.write(dump([one.document() for one in every]) + "\n")
@@ -93,52 +81,48 @@ def list_(
                 typer.echo(line)
 
 
+@at_a_stack
 def show_(
     name: NameArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """A schedule with its request, its next times and its last run."""
     with command() as console:
         from fanout_cli.schedules.answers import show_one
         from fanout_cli.schedules.schedules import Schedules
 
-        schedules = Schedules.of(find_stack(stack, local, state))
+        schedules = Schedules.of(where.find())
         show_one(schedules, schedules.get(name), json_output, console, whole=True)
 
 
+@at_a_stack
 def pause(
     name: NameArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Let a schedule start nothing until it is resumed; a run that goes on goes on."""
-    _set_state(name, True, stack, local, json_output, state)
+    _set_state(name, True, where, json_output)
 
 
+@at_a_stack
 def resume(
     name: NameArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Let a paused schedule start runs again; what it missed is not made up for."""
-    _set_state(name, False, stack, local, json_output, state)
+    _set_state(name, False, where, json_output)
 
 
+@at_a_stack
 def run(
     name: NameArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     detach: DetachOption = False,
     watch: WatchOption = False,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Start the request of a schedule now, paused or not, and follow the run."""
     with command() as console:
@@ -147,25 +131,24 @@ def run(
         from fanout_cli.runs.runs import start_run
         from fanout_cli.schedules.schedules import Schedules
 
-        found = find_stack(stack, local, state)
+        found = where.find()
         request = Schedules.of(found).get(name).request
         run_id = new_run_id(scheduled_run_id(name, "run"))
         begin(found, lambda: start_run(found, request, run_id), not detach, json_output, console)
 
 
+@at_a_stack
 def remove(
     name: NameArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Remove a schedule; its runs stay, and one that goes on goes on."""
     with command() as console:
         from fanout_cli.runs.progress import dump
         from fanout_cli.schedules.schedules import Schedules
 
-        Schedules.of(find_stack(stack, local, state)).remove(name)
+        Schedules.of(where.find()).remove(name)
         if json_output:
             sys.stdout.write(dump({"name": name, "removed": True}) + "\n")
         console.print(f"{name} is removed; its runs stay", soft_wrap=True)
@@ -179,16 +162,14 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="schedule")
 
 
-def _set_state(
-    name: str, is_paused: bool, stack: str | None, local: bool, json_output: bool, state: Path | None
-) -> None:
+def _set_state(name: str, is_paused: bool, where: Where, json_output: bool) -> None:
     with command() as console:
         from fanout_cli.schedules.answers import show_one
         from fanout_cli.schedules.schedule import DISABLED, ENABLED
         from fanout_cli.schedules.schedules import Schedules
 
         wanted = DISABLED if is_paused else ENABLED
-        schedules = Schedules.of(find_stack(stack, local, state))
+        schedules = Schedules.of(where.find())
         schedule = schedules.get(name)
         if schedule.state != wanted:
             schedules.update(schedule.with_state(wanted))

@@ -6,9 +6,11 @@ so that ``--help`` and a TAB need none of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.commands.completion import complete_runs
 from fanout_cli.commands.help import COMMON
 from fanout_cli.local.errors import LocalRunError
+from fanout_cli.stacks import Where
 
 if TYPE_CHECKING:
     from fanout_cli.terminal import Terminal
@@ -44,6 +47,31 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 # What a command does anyway; scripts may still say it.
 WatchOption = Annotated[bool, typer.Option("--watch", hidden=True, help="Follow the run until it ends")]
 DetachOption = Annotated[bool, typer.Option("--detach", help="Return at once; `fanout watch` follows the run")]
+
+
+# The stack that is meant without an option.
+HERE = Where()
+
+
+def at_a_stack(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose ``where`` is given as --stack and --local at its place, and as --state after all others."""
+
+    @wraps(function)
+    def run(stack: str | None = None, local: bool = False, state: Path | None = None, **given: Any) -> None:
+        function(**given, where=Where(stack, local, state))
+
+    options = {"stack": (StackOption, None), "local": (LocalOption, False), "state": (StateOption, None)}
+    stack, local, state = (
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in options.items()
+    )
+    parameters: list[Parameter] = []
+    for one in signature(function, eval_str=True).parameters.values():
+        parameters += [stack, local] if one.name == "where" else [one.replace(kind=Parameter.KEYWORD_ONLY)]
+    made: Any = run
+    made.__signature__ = Signature([*parameters, state])
+    made.__annotations__ = {one.name: one.annotation for one in (*parameters, state)}
+    return run
 
 
 def in_common(option: Any, variable: str = "") -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +31,7 @@ from fanout_cli.commands.shared import (
     in_common,
 )
 from fanout_cli.places import complete_places, resolved
-from fanout_cli.stacks import find_stack
+from fanout_cli.stacks import Where
 
 if TYPE_CHECKING:
     from fanout_cli.terminal import Terminal
@@ -108,8 +107,8 @@ def _command_of(mode: Mode) -> Callable[..., None]:
                 check_request(document)
             except InvalidRequest as error:
                 raise in_words(error, mode, given) from error
-            own = {name: given[name] for name in (*_COMMON, *_LAST) if name != "dry_run"}
-            _run(document, console, **own)
+            where = Where(*(given[name] for name in Where._fields))
+            _run(document, console, **{name: given[name] for name in ("detach", "name", "json_output")}, where=where)
 
     options = [(option.panel, option.parameter) for option in field_options(mode)]
     is_copy = mode is Mode.COPY
@@ -173,15 +172,13 @@ def _run(
     *,
     detach: bool,
     name: str,
-    stack: str | None,
-    local: bool,
     json_output: bool,
-    state: Path | None,
+    where: Where,
 ) -> None:
     from fanout_cli.runs.following import begin
     from fanout_cli.runs.runs import start_run
 
-    found = find_stack(stack, local, state)
+    found = where.find()
     begin(found, lambda: start_run(found, document, name), not detach, json_output, console, bring=True)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fanout_cli.commands.shared import DetachOption, JsonOption, LocalOption, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, DetachOption, JsonOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 TreeArgument = Annotated[str, typer.Argument(metavar="DESTINATION", help="The published tree: efs://MOUNT/path")]
 VersionArgument = Annotated[
@@ -15,12 +15,11 @@ VersionArgument = Annotated[
 ]
 
 
+@at_a_stack
 def versions(
     destination: TreeArgument,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """List the versions of a published tree, the newest first: when, how much, how much of its own, and from what.
 
@@ -31,21 +30,20 @@ def versions(
         from fanout_cli.published import published_tree, versions_lines
         from fanout_cli.runs.progress import dump
 
-        tree = published_tree(find_stack(stack, local, state), destination)
+        tree = published_tree(where.find(), destination)
         if json_output:
             typer.echo(dump(document_row(tree)))
         for line in versions_lines(tree) if not json_output else []:
             typer.echo(line)
 
 
+@at_a_stack
 def rollback(
     destination: TreeArgument,
     version: VersionArgument = None,
     detach: DetachOption = False,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Publish a version of a tree again: a run switches the link to it. Nothing is copied or removed."""
     with command() as console:
@@ -53,7 +51,7 @@ def rollback(
         from fanout_cli.runs.following import begin
         from fanout_cli.runs.runs import start_run
 
-        found = find_stack(stack, local, state)
+        found = where.find()
         document = request_to_go_back(published_tree(found, destination), version)
         begin(found, lambda: start_run(found, document, ""), not detach, json_output, console)
 

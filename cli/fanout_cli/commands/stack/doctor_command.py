@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 if TYPE_CHECKING:
     from fanout.ports.finding import Finding
 
 
+@at_a_stack
 def doctor(
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     kms_key_id: Annotated[str, typer.Option(help="Try this KMS key from inside the network too")] = "",
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Check a deployment from here and from inside its network. Status: 0, or 1 if a run would fail."""
     with command() as console:
@@ -33,7 +32,7 @@ def doctor(
         from fanout_cli.terminal import Terminal
 
         found: list[Finding] = []
-        for finding in examine_stack(find_stack(stack, local, state), kms_key_id):
+        for finding in examine_stack(where.find(), kms_key_id):
             found.append(finding)
             if not json_output:
                 show(Terminal(), finding)

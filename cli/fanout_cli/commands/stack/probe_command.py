@@ -8,22 +8,21 @@ from typing import Annotated, Any
 import typer
 
 from fanout_cli.command_error import EXIT_INTERRUPTED
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 
+@at_a_stack
 def probe(
     path: Annotated[str, typer.Option(help="Directory of the file system in which the probe makes its own")] = "/",
     budget_bytes: Annotated[str, typer.Option(help="Bytes written and read at most, for example 1 GiB")] = "4 GiB",
     budget_seconds: Annotated[float, typer.Option(help="Seconds within which the experiments end")] = 600.0,
     max_functions: Annotated[int | None, typer.Option(help="Functions at once; default: 8, or the stack's")] = None,
     second: Annotated[bool, typer.Option("--second", help="Probe the second file system")] = False,
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     name: Annotated[str, typer.Option(help="The probe's id; default: probe-, and the time")] = "",
     output: Annotated[Path | None, typer.Option(help="Directory for the result; default: fanout-PROBE")] = None,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Measure a file system: what it lets functions write, read and create; plans of transfers use the result.
 
@@ -36,7 +35,7 @@ def probe(
         from fanout_cli.probes import bring_probe, prober, show_probe, start_probe, watch_probe
         from fanout_cli.runs.run_ids import new_run_id
 
-        found = prober(find_stack(stack, local, state), second=second)
+        found = prober(where.find(), second=second)
         probe_id = start_probe(found, request, name or new_run_id("probe"))
         console.print(f"{probe_id} measures; Ctrl-C leaves it going", markup=False, highlight=False)
         try:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
-from fanout_cli.stacks import find_stack
+from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.stacks import Where
 
 BUDGET_DOLLARS = 20.0
 NO_DATASYNC = (
@@ -22,9 +22,9 @@ NO_DATASYNC = (
 _ID = re.compile(r"[0-9a-z]{1,30}")
 
 
+@at_a_stack
 def selftest(
-    stack: StackOption = None,
-    local: LocalOption = False,
+    where: Where = HERE,
     budget_dollars: Annotated[float, typer.Option(min=0, help="It spends no more, and refuses if it might")] = (
         BUDGET_DOLLARS
     ),
@@ -37,7 +37,6 @@ def selftest(
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking")] = False,
     output: Annotated[Path | None, typer.Option(help="Directory for the result; default: fanout-selftest-ID")] = None,
     json_output: JsonOption = False,
-    state: StateOption = None,
 ) -> None:
     """Prove a deployment by real transfers, each beside its forecast, and remove what they made.
 
@@ -63,7 +62,7 @@ def selftest(
             raise CommandError(f"--size {size!r} is not known; take {' or '.join(PROFILES)}")
         if clean_id and not _ID.fullmatch(clean_id):
             raise CommandError(f"{clean_id[:80]!r} is not an id of a self-test; the directory of its result names it")
-        found = find_stack(stack, local, state)
+        found = where.find()
         place = Place(bucket_of(found, bucket), clean_id or new_id())
         if clean_id:
             left = clean(found, place)
