@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from fanout_cli.main import app
 
 REGION = "eu-west-1"
 BUCKET = "work-bucket"
+# The stack by its option, and a request that it takes.
+MINE = ("--stack", "mine")
+GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 # What a run does is in its request: it waits, and then ends as it is told to.
 DEFINITION = {
     "StartAt": "Wait",
@@ -48,6 +52,14 @@ class Aws:
     def put(self, key: str, document: Any) -> None:
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
         self.client("s3").put_object(Bucket=BUCKET, Key=key, Body=body)
+
+    def wait_for_end(self, run_id: str) -> None:
+        deadline = time.monotonic() + 10
+        steps = self.client("stepfunctions")
+        [arn] = [arn for arn in self.executions() if arn.endswith(f":{run_id}")]
+        while steps.describe_execution(executionArn=arn)["status"] == "RUNNING":
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
     def summary(self, run_id: str, status: str, **totals: int) -> None:
         names = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
