@@ -101,13 +101,13 @@ def _command_of(mode: Mode) -> Callable[..., None]:
             from fanout.model.errors import InvalidRequest
             from fanout_cli.arguments import check_request
 
-            document = _request(mode, given)
+            where = Where(*(given[name] for name in Where._fields))
+            document = _request(mode, given, where)
             document |= {"mode": Mode.PLAN.value} if given["dry_run"] else {}
             try:
                 check_request(document)
             except InvalidRequest as error:
                 raise in_words(error, mode, given) from error
-            where = Where(*(given[name] for name in Where._fields))
             _run(document, console, **{name: given[name] for name in ("detach", "name", "json_output")}, where=where)
 
     options = [(option.panel, option.parameter) for option in field_options(mode)]
@@ -129,7 +129,7 @@ def _command_of(mode: Mode) -> Callable[..., None]:
     return transfer
 
 
-def _request(mode: Mode, given: Mapping[str, Any]) -> dict[str, Any]:
+def _request(mode: Mode, given: Mapping[str, Any], where: Where) -> dict[str, Any]:
     """The request of a command line. Raises ``InvalidRequest`` or ``CommandError``."""
     ends = [name for name in _FIRST if given[name]]
     if run := given.get("from_verify"):
@@ -139,7 +139,7 @@ def _request(mode: Mode, given: Mapping[str, Any]) -> dict[str, Any]:
             raise CommandError(
                 "--from-verify RUN is in place of SOURCE, DESTINATION and --manifest; give it without them"
             )
-        found = request_from(find_stack(given["stack"], given["local"], given["state"]), run)
+        found = request_from(where.find(), run)
         typed = request_of(mode, found["source"], found["destination"], given)
         parts = {
             name: found[name] | value for name, value in typed.items() if isinstance(value, dict) and name in found

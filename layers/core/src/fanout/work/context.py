@@ -89,8 +89,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     - ``prices`` are dollars for forecasts, unless a request names others. ``function`` is the functions' size.
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
-    - ``access_points`` are those of the mounts, by mount, which tell the kinds of file systems; told to PlanTransfer
-      alone, which notes in the plan what is behind them.
+    - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
