@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from fanout.efs.load import Work
+from fanout.facts import aws, tuning, units
 from fanout.facts.prices import DATE, PRICES, REGION, prices_with
 from fanout.forecast.datasync import basic_verification
 from fanout.forecast.estimate import Known, estimate, idle_state
@@ -17,11 +20,15 @@ from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
+from fanout.request.parts.function_size import FunctionSize
 from fanout.request.request import Request
+from fanout.shards.seconds import DEFAULT_RATES
 
 PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"
 # As template.yaml sets MaxConcurrency.
 CONCURRENCY = 100
+# One processor, two, and the most that every region takes.
+MEGABYTES = (tuning.FUNCTION_MEGABYTES, 2 * tuning.FUNCTION_MEGABYTES, aws.FUNCTION_MEMORY_MB)
 
 
 class Example(NamedTuple):
@@ -58,7 +65,7 @@ FOOT = """
 - A shard of about a minute takes four states and fifteen requests to the work bucket, and six for its
   [progress](../reference/commands.md#watching-a-run).
 - `verify` costs a HEAD for each object, and every byte of a mount read once more. Figures leave out reading objects
-  without a CRC64NVME, but for `certificate: true`.
+  of which S3 holds no checksum of the whole, but for `certificate: true`.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
   once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it unchanged; only the
   forecast made after the listing holds these.
@@ -82,10 +89,11 @@ come first.
 """
 
 
-def predicted(example: Example) -> Forecast:
-    """The estimate of an example, on a file system with elastic throughput."""
+def predicted(example: Example, megabytes: int = tuning.FUNCTION_MEGABYTES) -> Forecast:
+    """The estimate of an example, on a file system with elastic throughput, by functions of this memory."""
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
-    return estimate(_request(example), Known(example.entries, example.bytes, states=states))
+    request = replace(_request(example), function=FunctionSize(megabytes=megabytes))
+    return estimate(request, Known(example.entries, example.bytes, states=states))
 
 
 def _request(example: Example) -> Request:
@@ -102,7 +110,7 @@ def verification(example: Example) -> float:
 
 def document() -> str:
     """The page."""
-    return "\n".join([HEAD, *_examples(), FOOT, *_prices(), ""])
+    return "\n".join([HEAD, *_examples(), *_sizes(), FOOT, *_prices(), ""])
 
 
 def _examples() -> Iterator[str]:
@@ -129,6 +137,22 @@ def _examples() -> Iterator[str]:
     yield "|---" * (len(EXAMPLES) + 1) + "|"
     for name, cells in rows.items():
         yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _sizes() -> Iterator[str]:
+    yield "\n## Memory of a function\n"
+    yield "Dollars of Lambda by `FunctionMegabytes`. The seconds stay: a function waits for EFS and for its network.\n"
+    yield f"| | {' | '.join(f'{size:,} MB' for size in MEGABYTES)} |"
+    yield "|---" * (len(MEGABYTES) + 1) + "|"
+    for example in EXAMPLES:
+        found = [predicted(example, size).dollars.compute for size in MEGABYTES]
+        yield f"| {example.title} | {' | '.join(map(dollars, found))} |"
+    files, network = round(1 / DEFAULT_RATES.seconds_per_entry, -1), DEFAULT_RATES.bytes_per_second / units.MIB
+    yield ""
+    yield f"By EFS's published latencies one function copies {files:,.0f} small files a second, and its network carries"
+    bench = "../develop/benchmarks/s3.md#results-over-tls"
+    yield f"{network:.0f} MiB a second. One processor did [about as much]({bench}): the"
+    yield "default has one. More pays where a [probe](../how-to/probe.md) with more finds as many times the files."
 
 
 def _prices() -> Iterator[str]:
