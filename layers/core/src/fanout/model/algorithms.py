@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import binascii
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
 
-from fanout.model.checksum import crc64nvme, engine
+from fanout.model.checksum import NO_BYTES, crc64nvme, engine, to_base64
 
 # Checksums of the same bytes by the names of their algorithms, as S3 writes them.
 Sums = Mapping[str, str]
@@ -98,14 +98,19 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "CRC32C": Algorithm(4, partial(_Crc, 4, _crc32c)),
     "CRC32": Algorithm(4, partial(_Crc, 4, _crc32)),
 }
-_BY_HEADER = {f"x-amz-checksum-{name.lower()}": name for name in ALGORITHMS}
+_HEADERS = {name: f"x-amz-checksum-{name.lower()}" for name in ALGORITHMS}
 
 
 def told_by(headers: Mapping[str, str]) -> dict[str, str]:
     """The checksums of a whole object that S3's answer about it holds."""
-    kind = headers.get(TYPE, "")
-    found = {name: headers[header] for header, name in _BY_HEADER.items() if header in headers}
-    return {name: text for name, text in found.items() if _is_whole(ALGORITHMS[name], kind, text)}
+    found = {name: told_as(name, headers) for name, header in _HEADERS.items() if header in headers}
+    return {name: text for name, text in found.items() if text}
+
+
+def told_as(name: str, headers: Mapping[str, str]) -> str:
+    """The one of this algorithm; empty where the answer holds none."""
+    text = headers.get(_HEADERS[name], "")
+    return text if text and _is_whole(ALGORITHMS[name], headers.get(TYPE, ""), text) else ""
 
 
 def _is_whole(algorithm: Algorithm, kind: str, text: str) -> bool:
@@ -126,18 +131,22 @@ def in_common(one: Iterable[str], other: Iterable[str]) -> list[str]:
 class RunningSums:
     """The checksums of bytes that are read once: CRC64NVME always, and one that the other end tells."""
 
-    def __init__(self, told_elsewhere: Iterable[str] = ()) -> None:
-        names = {CRC64NVME, *in_common(ALGORITHMS, told_elsewhere)[:1]}
-        self._running = {name: ALGORITHMS[name].begin() for name in names}
+    __slots__ = ("_crc", "_name", "_other")
+
+    def __init__(self, told_elsewhere: Collection[str] = ()) -> None:
+        self._name = next(iter(in_common(ALGORITHMS, told_elsewhere)), CRC64NVME) if told_elsewhere else CRC64NVME
+        self._crc, self._other = NO_BYTES, None if self._name == CRC64NVME else ALGORITHMS[self._name].begin()
 
     def update(self, data: bytes) -> None:
         """Add bytes."""
-        for running in self._running.values():
-            running.update(data)
+        self._crc = crc64nvme(data, self._crc)
+        if self._other is not None:
+            self._other.update(data)
 
     def whole(self) -> dict[str, str]:
         """The checksums of all bytes, as S3 writes them."""
-        return {name: _base64(running.digest()) for name, running in self._running.items()}
+        found = {CRC64NVME: to_base64(self._crc)}
+        return found if self._other is None else {**found, self._name: _base64(self._other.digest())}
 
 
 def _base64(digest: bytes) -> str:

@@ -12,7 +12,7 @@ from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
 from fanout.adapters.s3.place import Place
 from fanout.facts import units
-from fanout.model.algorithms import CRC64NVME, told_by
+from fanout.model.algorithms import CRC64NVME, told_as
 from fanout.model.checksum import from_base64, to_base64
 from fanout.model.entry import Attributes, Entry, whole_seconds
 from fanout.model.errors import (
@@ -32,13 +32,8 @@ REFUSALS = (NotFound, PreconditionFailed, AccessDenied)
 
 def stored_checksum(headers: Mapping[str, str]) -> int | None:
     """S3's own CRC64NVME of the whole object, where the headers hold it."""
-    stored = told_by(headers).get(CRC64NVME)
-    return None if stored is None else from_base64(stored)
-
-
-def other_checksums(headers: Mapping[str, str]) -> dict[str, str]:
-    """S3's checksums of the whole object by other algorithms."""
-    return {name: text for name, text in told_by(headers).items() if name != CRC64NVME}
+    stored = told_as(CRC64NVME, headers)
+    return from_base64(stored) if stored else None
 
 
 class ObjectSource:

@@ -21,9 +21,10 @@ from fanout.adapters.s3.metadata import content_type_header, from_headers, to_he
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import Place
-from fanout.adapters.s3.source import ObjectSource, other_checksums, stored_checksum
+from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import archives, aws
+from fanout.model.algorithms import CRC64NVME, told_by
 from fanout.model.checksum import crc64nvme
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
@@ -138,8 +139,9 @@ class S3Tree:
         storage_class = found.headers.get("x-amz-storage-class", "")
         if self._tells_archives and storage_class in archives.CLASSES:
             entry = replace(entry, archive=storage_class)
-        told, others = stored_checksum(found.headers), other_checksums(found.headers)
-        return Found(entry, told, from_headers(found.headers), others)
+        others = told_by(found.headers)
+        others.pop(CRC64NVME, None)
+        return Found(entry, stored_checksum(found.headers), from_headers(found.headers), others)
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""
