@@ -44,6 +44,7 @@ from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
 from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
@@ -284,6 +285,8 @@ class Lab:
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
             signer=self.signer,
+            meter=ShowingMeter(),
+            access_points=access_points(self.script.direction) if self.script.s3_files else {},
         )
 
 
@@ -308,6 +311,8 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
         for name, module in list(sys.modules.items()):
             if name.startswith("fanout.") and hasattr(module, "ThreadPoolExecutor"):
                 stack.enter_context(patch.object(module, "ThreadPoolExecutor", Inline))
+        if script.s3_files:
+            stack.enter_context(refusing(script.direction, base))
         lab = Lab(script, base, perform)
         stack.enter_context(wires(lab.s3))
         stack.enter_context(failing_files(lab.conductor, lab.clock, str(base)))

@@ -73,8 +73,8 @@ def judge_move(
         excused = any(_held_elsewhere(script, path, version, tree, there) for tree in trees_then)
         if lost and not excused:
             yield Finding("moved", f"run {run} deleted {path!r} at the source, {lost}")
-    # A manifest's names of one file become files of their own (docs/how-to/manifests.md).
-    keeps_names = script.direction in (WITHIN_MOUNT, TWO_MOUNTS) and "manifest" not in options
+    # A manifest's names of one file become files of their own (docs/how-to/manifests.md), as all do on S3 Files.
+    keeps_names = script.direction in (WITHIN_MOUNT, TWO_MOUNTS) and "manifest" not in options and not script.s3_files
     if keeps_names and options.get("verify") != "content":
         for names in parted(gone - touched, then, there):
             yield Finding("moved", f"run {run} deleted {names} at the source, one file, and there they are several")

@@ -279,7 +279,7 @@ def _counted(record: Record, tree: Snapshot) -> Iterator[Finding]:
 
 def _linked(script: Script, record: Record, scope: Scope, resting: Snapshot) -> Iterator[Finding]:
     """Names of one file stay names of one file where both ends are mounts."""
-    if script.direction in (S3_TO_MOUNT, MOUNT_TO_S3, INSIDE_S3) or record.manifest is not None:
+    if script.direction in (S3_TO_MOUNT, MOUNT_TO_S3, INSIDE_S3) or record.manifest is not None or script.s3_files:
         return
     groups: dict[str, list[str]] = {}
     tree = record.raw

@@ -115,7 +115,7 @@ class Act(Struct, frozen=True):
 class Script(Struct, frozen=True):
     """Everything: the ends, what they hold at first, and what happens.
 
-    ``short``: what may go the short way does.
+    ``short``: what may go the short way does. ``s3_files``: the mount that is written, or the only one, is of S3 Files.
     """
 
     seed: int
@@ -128,6 +128,7 @@ class Script(Struct, frozen=True):
     ledger_in_s3: bool = False
     page_keys: int = 7
     short: bool = False
+    s3_files: bool = False
 
     def story(self) -> str:
         """The whole in plain words."""
@@ -136,6 +137,8 @@ class Script(Struct, frozen=True):
             lines.append(f"S3's clock is {self.skew_seconds} s off")
         if self.short:
             lines.append("runs that may go the short way do")
+        if self.s3_files:
+            lines.append("the mount is one of S3 Files")
         if self.ledger_in_s3:
             lines.append("the ledger lies in the S3 that lies")
         for name, specs in (("source", self.source), ("destination", self.destination)):

@@ -17,6 +17,7 @@ from tests.adversary.moves import move, opened
 from tests.adversary.published import publish
 from tests.adversary.refused import refused
 from tests.adversary.remedies import remedied
+from tests.adversary.s3_files import draw_kind
 from tests.adversary.script import (
     DIRECTIONS,
     INSIDE_S3,
@@ -100,6 +101,7 @@ class _Author:
             skew_seconds=skew_seconds,
             ledger_in_s3=in_s3,
             short=Random(f"short {self.seed}").random() < 0.5,
+            s3_files=draw_kind(Random(f"s3 files {self.seed}"), self.direction, options),
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
