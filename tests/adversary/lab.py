@@ -38,7 +38,7 @@ from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context
+from fanout.work.context import Context, Deployed
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Attempt, Conductor
@@ -286,7 +286,7 @@ class Lab:
             turns=WriteTurns(self.store, self, self.clock),
             signer=self.signer,
             meter=ShowingMeter(),
-            access_points=access_points(self.script.direction) if self.script.s3_files else {},
+            deployed=Deployed(access_points=access_points(self.script.direction) if self.script.s3_files else {}),
         )
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, rates_of
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState
+from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
@@ -146,3 +148,14 @@ def test_twice_the_entries_and_bytes_never_take_less(
 def test_more_functions_are_never_slower(done: tuple[int, int], state: FileSystemState | None) -> None:
     few, many = (predicted(*done, state, request(concurrency=number)) for number in (5, 500))
     assert many.limit_seconds[Limit.CONCURRENCY] <= few.limit_seconds[Limit.CONCURRENCY] * 1.001
+
+
+def test_what_goes_to_s3_files_costs_a_put_a_file_more_and_takes_no_longer() -> None:
+    """It is written to the bucket after the copy, by the service."""
+    elastic = FileSystemState(ThroughputMode.ELASTIC, float(GIB))
+    asked, work = request(), Work(1_000_000, 1_000_000, GIB, 100, 60.0)
+    on_efs, on_s3_files = (
+        forecast(asked, work, DEFAULT_RATES, {"data": replace(elastic, puts_a_file=puts)}) for puts in (0, 1)
+    )
+    assert on_s3_files.dollars.s3 - on_efs.dollars.s3 == pytest.approx(1_000_000 * PRICES["s3_put"].dollars)
+    assert on_s3_files.seconds == on_efs.seconds

@@ -20,7 +20,6 @@ from fanout.model.path_rules import FilesAbove
 EFS_GIB_MONTH, S3_GIB_MONTH, FAST_GIB_MONTH = 0.30, 0.023, 0.30
 # Smaller files are taken into the fast storage when they, or their directory, are first read.
 FAST_BELOW_BYTES = 128 * KIB
-SYMLINK_TARGET_BYTES = 4_080
 # Chosen: a rename of a directory with so many entries below it is worth a line.
 MANY_BELOW = 10_000
 # Chosen: directories of the first two levels are counted, and this many of them at most.
@@ -228,7 +227,7 @@ def _of_file(seen: Audited, prefix_bytes: int) -> Iterator[Finding]:
             yield Finding.LONG_KEY
     if seen.kind is Kind.SPECIAL:
         yield Finding.SPECIAL
-    if seen.kind is Kind.SYMLINK and seen.size > SYMLINK_TARGET_BYTES:
+    if seen.kind is Kind.SYMLINK and seen.size > aws.SYMLINK_TARGET_BYTES:
         yield Finding.LONG_TARGET
     if seen.is_further_name:
         yield Finding.HARD_LINK

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.efs.model import Load
+from fanout.efs.model import FileSystemState, Load
 from fanout.facts import aws, tuning, units
 from fanout.model.books import Count
 from fanout.model.location import Location
@@ -78,6 +78,12 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
         staged = work.bytes / tuning.BLOCK_BYTES + work.shards
         return S3Requests(staged, staged, lists)
     return S3Requests(blocks * ends[0] + looks, blocks * ends[1], lists)
+
+
+def requests_behind(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> S3Requests:
+    """Requests by which what is copied to a mount of S3 Files gets to its bucket; later, so they hold nothing up."""
+    state = states.get(request.destination.mount)
+    return S3Requests(puts=float(work.entries * state.puts_a_file)) if state and request.course.copies else S3Requests()
 
 
 def reads_before_copying(request: Request) -> bool:

@@ -78,7 +78,8 @@ def _of_s3_files(file_system_id: str, _context: Context, notes: list[str]) -> Fi
     mode = ThroughputMode(S3_FILES.mode)
     why = f"{file_system_id} is of S3 Files: the figures and prices of EFS in the mode {mode.value} are assumed"
     notes.append(why)
-    return FileSystemState(mode, published(mode, 0, 0, one_zone=False), assumptions=(why,))
+    rate = published(mode, 0, 0, one_zone=False)
+    return FileSystemState(mode, rate, assumptions=(why,), puts_a_file=S3_FILES.puts_a_file)
 
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:

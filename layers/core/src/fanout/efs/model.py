@@ -24,7 +24,8 @@ class FileSystemState(Struct, frozen=True):
     ``permitted_bytes_per_second`` is what it allows in all now, ``others_bytes_per_second`` what others use of it, both
     metered; ``others_iops_share`` is the part of its operations that others use. ``credits_bytes`` is ``None`` where
     credits play no part. ``probed_bytes_per_second`` is the most that a probe could write while others wrote, if it
-    reached that limit. ``assumptions`` says in a sentence each what was not measured.
+    reached that limit. ``puts_a_file`` are requests to a bucket behind it, for each file
+    written. ``assumptions`` says in a sentence each what was not measured.
     """
 
     mode: ThroughputMode
@@ -38,6 +39,7 @@ class FileSystemState(Struct, frozen=True):
     credits_bytes: float | None = None
     assumptions: tuple[str, ...] = ()
     probed_bytes_per_second: float | None = None
+    puts_a_file: int = 0
 
     @property
     def quota(self) -> aws.FileSystemQuota:

@@ -1,4 +1,4 @@
-"""What each kind of file system that a mount may be can do: the one table that says so.
+"""The abilities of each kind of file system that a mount may be: the one table that says so.
 
 A mount is Amazon EFS unless its access point is one of S3 Files. On both a rename is at once for whoever uses the
 mount, and for a directory too. In the bucket of S3 Files it is a copy and a deletion for each object, later.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_of
+from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_behind, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
 from fanout.efs.phase_cost import Basis, together
 from fanout.facts import aws
@@ -137,7 +137,7 @@ def forecast(
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(
             work,
-            requests + added.requests,
+            requests + added.requests + requests_behind(request, work, states),
             listing,
             busy,
             metering,

@@ -11,7 +11,7 @@ from math import inf
 
 from msgspec.structs import replace
 
-from fanout.efs.load import Work, loads_of, requests_of
+from fanout.efs.load import Work, loads_of, requests_behind, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
 from fanout.efs.phase_cost import Done, together
@@ -113,7 +113,7 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     price = prices_with(request.prices)
     done = replace(done, segments=segments, heads=heads, restored=restores_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
-    requests = requests_of(request, work, segments) + added.requests
+    requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())

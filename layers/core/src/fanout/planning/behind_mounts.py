@@ -1,4 +1,4 @@
-"""What is behind the mounts of a request, and what cannot be had there: refused by name before anything is listed.
+"""Asks what is behind the mounts of a request, and refuses by name, before anything is listed, what they lack.
 
 S3 Files shows a bucket as a file system. The service tells which one; a run whose ends are one place there is refused,
 as is one that needs what the kind of file system lacks (``facts.mounts``).
@@ -37,7 +37,7 @@ _USE_EFS = "publish on EFS; or copy to a prefix for each version"
 
 
 def find_behind(request: Request, context: Context, notes: list[str]) -> dict[str, Behind]:
-    """What the mounts of the request show that are of a kind with a bucket behind it, by mount.
+    """The places that mounts of the request show that are of a kind with a bucket behind it, by mount.
 
     Where the service does not tell, a note says what follows.
     """
