@@ -81,6 +81,35 @@ def test_a_path_that_just_fits_is_a_key(tmp_path: Path) -> None:
     assert again.run(IN)["status"] == "FAILED_WITH_ITEMS"
 
 
+@pytest.mark.parametrize("mode", [{}, {"mode": "verify"}])
+def test_what_the_mount_holds_and_its_bucket_never_will_is_rejected_too(tmp_path: Path, mode: Json) -> None:
+    """Both ends list the files of the directory in columns, and the first one has a place."""
+    for end in ("in", "out"):
+        for name in ("a", "b" * (1024 - len(PREFIX) - len("out/") - len(DEEP))):
+            path = tmp_path / end / DEEP / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("the same")
+            os.utime(path, ns=(10**18, 10**18))
+    world = world_of(PosixTree(tmp_path, "in", "run-1", "n", "source"), PosixTree(tmp_path, "out", "run-1", "n"))
+    summary = world.run({"source": "efs:///in", "destination": "efs:///out"} | mode)
+    assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True)
+    of_files = {path[-1]: reason for path, reason in reasons(world).items() if not path.endswith("/")}
+    assert of_files == {"b": "key over 1,024 bytes"}
+
+
+def test_a_run_that_is_resumed_keeps_to_the_same_rules(tmp_path: Path) -> None:
+    bucket = bucket_of("a", "b", LONG)
+    world = to_mount(tmp_path, bucket)
+    world.list_all(world.plan(IN))
+    world.copy_all()
+    later = to_mount(tmp_path, bucket, "run-2", store=world.store)
+    summary = later.run({"resume_from": "run-1", "verify": "all"})
+    assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True)
+    assert reasons(later) == {LONG: "key over 1,024 bytes"}
+    assert sorted(files(tmp_path)) == ["a", "b"]
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".fanout")]
+
+
 def test_a_name_that_is_no_utf_8_never_gets_to_the_bucket(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9")
     (tmp_path / "in").mkdir()

@@ -113,7 +113,9 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
         intake = Intake(filters, queue.add)
         place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
-        for source, destination in apart(pairs, request, place_of_file, budget.room, proofs.unchanged_lengths):
+        for source, destination in apart(
+            pairs, request, place_of_file, budget.room, proofs.unchanged_lengths, each=plan.holds_more_than_its_bucket
+        ):
             if isinstance(source, FileColumns):
                 assert isinstance(destination, FileColumns)
                 intake.take_files(source)

@@ -24,15 +24,16 @@ def settles_together(request: Request) -> bool:
 
 
 def apart(
-    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int], lengths: Lengths
+    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int], lengths: Lengths, *, each: bool = False
 ) -> Iterator[tuple[FileColumns, FileColumns] | Pair]:
     """Unchanged files of both ends in columns, and all other pairs one by one.
 
-    Files of one directory, under names that the destination holds, have a place if the first of them has.
+    Files of one directory, under names that the destination holds, have a place if the first of them has; with ``each``
+    one by one, where a mount may hold what is no key in the bucket behind it.
     ``lengths`` tells how many follow each other that are unchanged, then that are not, and so on. No more come
     together than there is ``room`` for, which is at least 1.
     """
-    together, take_all = settles_together(request), request.filters.take_all
+    together, take_all = settles_together(request) and not each, request.filters.take_all
     for source, destination in pairs:
         if not isinstance(source, FileColumns) or not isinstance(destination, FileColumns):
             assert not isinstance(source, FileColumns) and not isinstance(destination, FileColumns)

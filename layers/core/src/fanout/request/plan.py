@@ -79,6 +79,12 @@ class Plan(Struct, frozen=True):
         return (behind.bucket, behind.prefix + end.place) if behind is not None and behind.bucket else None
 
     @property
+    def holds_more_than_its_bucket(self) -> bool:
+        """Whether the destination is a mount that may hold paths which are no keys in the bucket that it shows."""
+        kind = self.kind_of(self.request.destination)
+        return kind is not None and kind.key_bytes is not None
+
+    @property
     def keeps_hard_links(self) -> bool:
         """Whether names of one file at the source become names of one file at the destination."""
         kinds = [self.kind_of(end) for end in (self.request.source, self.request.destination)]
