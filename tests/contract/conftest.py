@@ -24,7 +24,7 @@ from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
 from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
-from tests.support.no_links import refuse_links
+from tests.support.no_links import behave_as_s3_files
 from tests.support.s3_servers import KEY, Lack, S3Server
 from tests.support.unlinked_names import keep_names_of_open_files
 
@@ -33,7 +33,7 @@ SERVERS = ["given_server"] if "FANOUT_TEST_S3_URL" in os.environ else ["moto_ser
 Needs = Callable[[Lack], None]
 # Without hard links: as a mount of S3 Files. An NFS client keeps a name of what it holds open.
 PLACES = ("memory", "directory", "mount-root", "without-links", "nfs")
-_MADE_UP = {"without-links": refuse_links, "nfs": keep_names_of_open_files}
+_MADE_UP = {"without-links": behave_as_s3_files, "nfs": keep_names_of_open_files}
 _NO_HEADERS: Mapping[str, str] = {}
 _numbers = itertools.count()
 
