@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fanout.facts.operations import OPERATIONS_PER_FILE, SMALL_WRITE_OPERATIONS
 from tests.e2e.command import fanout
 
 pytestmark = pytest.mark.e2e
@@ -41,4 +42,5 @@ def test_a_probe_measures_a_mount_and_the_next_plan_uses_it(state: Path, up: Any
     bucket = up["outputs"]["WorkBucketName"]
     plan = json.loads(s3.get_object(Bucket=bucket, Key="runs/calibrated/plan.json")["Body"].read())
     small_write, create = (answer["calibration"][name] for name in ("small_write_seconds", "create_seconds"))
-    assert plan["rates"]["seconds_per_entry"] == pytest.approx((small_write + 2.5 * create) / 64)
+    more = OPERATIONS_PER_FILE - SMALL_WRITE_OPERATIONS
+    assert plan["rates"]["seconds_per_entry"] == pytest.approx((small_write + more * create) / 64)

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
+from fanout.facts.operations import OPERATIONS_PER_FILE, SMALL_WRITE_OPERATIONS
 from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -42,7 +43,7 @@ def test_the_plan_predicts_with_what_was_measured() -> None:
     assert rates.bytes_per_second == 20 * MIB
     assert world.ledger.read_plan().creations_per_second == 100
     assert summary["forecast"]["limit_seconds"]["one directory"] == pytest.approx(72 / 100)  # of 500 files in 7
-    assert rates.seconds_per_entry == pytest.approx((0.03 + 2.5 * 0.01) / 64)
+    assert rates.seconds_per_entry == pytest.approx((0.03 + (OPERATIONS_PER_FILE - SMALL_WRITE_OPERATIONS) * 0.01) / 64)
     assert "data: rates are those that probe-7 measured on 1970-01-12" in summary["notes"]
 
 

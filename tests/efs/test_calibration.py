@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fanout.efs.calibration import Calibration, calibrated_rates
 from fanout.efs.probe_result import ProbeResult
 from fanout.facts import aws
+from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB
 from fanout.ledger.documents import document_of
 from fanout.shards.seconds import DEFAULT_RATES
@@ -85,7 +86,7 @@ def test_without_a_calibration_the_published_figures_count() -> None:
 
 def test_an_entry_costs_the_operations_that_a_copy_has() -> None:
     rates = calibrated_rates(DEFAULT_RATES, None, FOUND)
-    assert rates.seconds_per_entry == pytest.approx(5.5 * 0.0025 / 64)
+    assert rates.seconds_per_entry == pytest.approx(OPERATIONS_PER_FILE * 0.0025 / 64)
     assert rates.bytes_per_second == 60 * MIB
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.efs.load import Work, loads_of, requests_of
 from fanout.facts import tuning, units
+from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.forecast.verifying import loads_to_verify, requests_to_verify
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
@@ -53,8 +54,8 @@ def test_each_end_in_s3_is_listed_by_pages_of_a_thousand(source: str, destinatio
 def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
     written = loads_of(request(S3, DATA), WORK)["data"]
     assert written.read_operations == written.read_bytes == 0
-    assert written.written_operations == pytest.approx(5.5 * 1_000 + WORK.bytes / units.MIB)
-    assert written.written_bytes == pytest.approx(WORK.bytes + 4.5 * 1_000 * 4096)
+    assert written.written_operations == pytest.approx(OPERATIONS_PER_FILE * 1_000 + WORK.bytes / units.MIB)
+    assert written.written_bytes == pytest.approx(WORK.bytes + (OPERATIONS_PER_FILE - 1) * 1_000 * 4096)
     read = loads_of(request(DATA, S3), WORK)["data"]
     assert read.written_operations == read.written_bytes == 0
     assert read.read_bytes == pytest.approx(WORK.bytes + 2 * 1_000 * 4096)
@@ -71,7 +72,7 @@ def test_a_copy_on_one_mount_both_reads_and_writes_it_and_a_comparison_only_read
 
 def test_an_empty_file_counts_as_4_kib() -> None:
     nothing = Work(listed=1, entries=1, bytes=0, shards=1, longest_seconds=1)
-    assert loads_of(request(S3, DATA), nothing)["data"].written_bytes == pytest.approx(5.5 * 4096)
+    assert loads_of(request(S3, DATA), nothing)["data"].written_bytes == pytest.approx(OPERATIONS_PER_FILE * 4096)
 
 
 @given(st.integers(0, 10**8), st.integers(0, 10**14), st.integers(1, 10**8), st.integers(1, 10**12))

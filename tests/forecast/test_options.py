@@ -12,13 +12,14 @@ from fanout.efs.calibration import rates_of
 from fanout.efs.load import loads_of
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning
+from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB
 from fanout.forecast.deleting import deleting_of, deletion_loads
 from fanout.forecast.document import forecast_document
 from fanout.forecast.estimate import Known, estimate, estimated_work, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
-from fanout.model.shard import OPERATIONS_PER_FILE, Rates
+from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
 from fanout.request.parts.window import closed_seconds
 from fanout.request.request import Request
@@ -47,13 +48,13 @@ def loads(asked: Request, **known: Any) -> dict[str, Load]:
 @pytest.mark.parametrize(
     ("fields", "more"),
     [
-        ({"attributes": {"uid": 1000}}, 2),
-        ({"attributes": {"gid": 1000, "file_mode": "0640", "override": True}}, 2),
+        ({"attributes": {"uid": 1000}}, 3),
+        ({"attributes": {"gid": 1000, "file_mode": "0640", "override": True}}, 3),
         ({"attributes": {"file_mode": "0640", "mtime": "last-modified"}}, 0),  # the file is created with its mode
-        ({"overwrite": "never"}, 1),
-        ({"overwrite": "if-newer"}, 2),
+        ({"overwrite": "never"}, 0),
+        ({"overwrite": "if-newer"}, 1),
         (KEPT, 3),
-        ({**KEPT, "overwrite": "if-newer", "attributes": {"uid": 1000}}, 5),
+        ({**KEPT, "overwrite": "if-newer", "attributes": {"uid": 1000}}, 6),
     ],
 )
 def test_more_operations_of_each_file_load_the_file_system_cost_and_take_time(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, Load, baseline, drain, most_credits, reserve_bytes
+from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.facts.units import GIB, MIB
 from fanout.model.file_system import ThroughputMode
@@ -22,7 +23,7 @@ BURSTING = FileSystemState(ThroughputMode.BURSTING, 100.0 * MIB, standard_bytes=
 
 
 def written(entries: int, size: float) -> Load:
-    return Load(written_operations=5.5 * entries + size / MIB, written_bytes=size)
+    return Load(written_operations=OPERATIONS_PER_FILE * entries + size / MIB, written_bytes=size)
 
 
 def paced(state: FileSystemState | None, size: int, most: int = 1000, percent: float = 20, entries: int = 0) -> Pace:
@@ -51,8 +52,8 @@ def test_the_table(state: FileSystemState | None, gib: int, functions: int, thre
 def test_operations_bind_where_files_are_small() -> None:
     entries = 1_000_000
     found = paced(ELASTIC, entries * 4096, entries=entries)
-    assert found.floor_seconds == pytest.approx((5.5 * entries + entries / 256) / 50_000)
-    assert found.max_concurrency == 31  # 9,091 files/s over 300 of a function
+    assert found.floor_seconds == pytest.approx((OPERATIONS_PER_FILE * entries + entries / 256) / 50_000)
+    assert found.max_concurrency == 28  # 8,063 files/s over 294 of a function
 
 
 def test_two_file_systems_are_paced_by_the_slower_one() -> None:

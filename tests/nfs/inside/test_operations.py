@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.efs.load import LINK_OPERATIONS_PER_FILE
+from fanout.facts.operations import LINK_OPERATIONS_PER_FILE
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from tests.nfs.inside.mounts import MOUNTS, Mounts, counting

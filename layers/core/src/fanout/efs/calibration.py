@@ -2,8 +2,8 @@
 
 | what                                      | from                                                      |
 |-------------------------------------------|-----------------------------------------------------------|
-| seconds of an entry                       | a small file, and the 2.5 operations more that a copy has, |
-|                                           | over the operations that a client has in flight           |
+| seconds of an entry                       | a small file, and what a copy asks beside it, each as long |
+|                                           | as a create, over the operations that a client has in flight |
 | bytes a second of one function            | what one wrote or read, not over the network of a function |
 | bytes a second of the file system at most | what several functions wrote, once more of them gain little |
 """
@@ -18,13 +18,12 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
+from fanout.facts.operations import OPERATIONS_PER_FILE, SMALL_WRITE_OPERATIONS
 from fanout.model.location import Location
-from fanout.model.shard import CREATIONS_PER_SECOND, OPERATIONS_PER_FILE, Rates
+from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.request import Request
 from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES, operations_of
 
-# Create, write and close: what ``small_write_seconds`` has of a file's operations. The others take as long as a create.
-SMALL_WRITE_OPERATIONS = 3
 # Chosen: where twice the functions write less than this much more, the file system is at its limit.
 GAIN_AT_LIMIT = 1.25
 

@@ -9,17 +9,13 @@ from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, Load
 from fanout.facts import aws, tuning, units
+from fanout.facts.operations import LINK_OPERATIONS_PER_FILE, READ_OPERATIONS_PER_FILE
 from fanout.model.books import Count
 from fanout.model.location import Location
 from fanout.request.options import Compare
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
-# The operations of reading one file: a look-up with its attributes, an open, and a read.
-READ_OPERATIONS_PER_FILE = 3.0
-# Those of linking one: ACCESS, which Linux asks first (fs.protected_hardlinks), the link, and a look-up where its
-# directory holds too few to be read at once. Counted on an NFS client by tests/nfs/inside/test_operations.py.
-LINK_OPERATIONS_PER_FILE = 3.0
 LIST_PAGE = 1_000
 # Lists and probes of a segment besides its pages.
 LISTS_PER_SEGMENT = 20

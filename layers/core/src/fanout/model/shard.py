@@ -12,9 +12,6 @@ from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
-# Operations of one file at an EFS destination: create, write, setattr, close, rename, and half a
-# look-up of a directory that other files share.
-OPERATIONS_PER_FILE = 5.5
 # In one directory: one creation after the other, at the best-case latency of a write.
 CREATIONS_PER_SECOND = 1 / aws.EFS_WRITE_SECONDS
 

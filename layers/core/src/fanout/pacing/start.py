@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
+from fanout.efs.load import Work, loads_of
 from fanout.efs.model import FileSystemState
 from fanout.facts.aws import EFS_LEAST_METERED
+from fanout.facts.operations import READ_OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Observed, Pacing, decide
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of

@@ -4,10 +4,10 @@ A request can ask for more operations at a destination that is a file system:
 
 | request                     | more | for                                                                     |
 |-----------------------------|------|-------------------------------------------------------------------------|
-| ``attributes.uid``, ``gid`` | 2    | a chown, and a chmod after it                                           |
-| ``overwrite: never``        | 1    | a link and the removal of the staged name, in place of the rename       |
-| ``overwrite: if-newer``     | 2    | a link that is refused, and a look at what is there                     |
-| ``backup_to``               | 3    | the same, and the link that keeps what is there                         |
+| ``attributes.uid``, ``gid`` | 3    | a chown, a chmod after it, and the ACCESS that a link then asks first   |
+| ``overwrite: never``        | 0    | a link and the removal of the staged name, as without it                |
+| ``overwrite: if-newer``     | 1    | a refused link, a look at what is there and a rename in their place     |
+| ``backup_to``               | 3    | the same, the link that keeps what is there, and ACCESS before it       |
 
 Each entry counts as one whose place is taken: what is there is not known for all.
 """
@@ -15,7 +15,8 @@ Each entry counts as one whose place is taken: what is there is not known for al
 from __future__ import annotations
 
 from fanout.facts import aws, tuning
-from fanout.model.shard import OPERATIONS_PER_FILE, Rates
+from fanout.facts.operations import OPERATIONS_PER_FILE
+from fanout.model.shard import Rates
 from fanout.request.options import Overwrite
 from fanout.request.request import Request
 
@@ -28,8 +29,8 @@ DEFAULT_RATES = Rates(
     bytes_per_second=float(aws.LAMBDA_NETWORK_BYTES_PER_SECOND),
 )
 
-OWNER_OPERATIONS, BACKUP_OPERATIONS = 2.0, 3.0
-OVERWRITE_OPERATIONS = {Overwrite.ALWAYS: 0.0, Overwrite.NEVER: 1.0, Overwrite.IF_NEWER: 2.0}
+OWNER_OPERATIONS, BACKUP_OPERATIONS = 3.0, 3.0
+OVERWRITE_OPERATIONS = {Overwrite.ALWAYS: 0.0, Overwrite.NEVER: 0.0, Overwrite.IF_NEWER: 1.0}
 
 
 def operations_of(request: Request) -> float:
