@@ -21,6 +21,7 @@ from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.mounts import world_of
 from tests.support.moves import MOVE, compared, copied, held, names, reasons, to_delete
+from tests.support.unlinked_names import keep_names_of_open_files
 
 NAMES = ("a", "d/b", "d/e/c", "z")
 
@@ -102,3 +103,16 @@ def following(world: World, mount: Path, run_id: str) -> World:
     again, trees = world.next_run(run_id), world_of(mount, run_id)
     again.source, again.destination = trees.source, trees.destination
     return again
+
+
+def test_every_name_is_moved_where_the_name_that_is_held_open_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on NFS: no name is held open while it is unlinked, or the next one would look touched."""
+    linked(tmp_path)
+    (tmp_path / "out").mkdir()
+    keep_names_of_open_files(monkeypatch)
+    world = world_of(tmp_path)
+    assert world.run(MOVE)["status"] == "SUCCEEDED", reasons(world)
+    assert names(tmp_path / "in") == set()
+    assert held(tmp_path / "out") == dict.fromkeys(NAMES, b"one file")

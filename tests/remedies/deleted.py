@@ -74,8 +74,8 @@ def _between_two_names(lab: Lab) -> None:
     os.link(lab.write("f"), lab.root / "g")
     unlink = OwnUnlinks.unlink
 
-    def killed(self: OwnUnlinks, inode: str, name: str, directory: int) -> None:
-        unlink(self, inode, name, directory)
+    def killed(self: OwnUnlinks, inode: str, name: str, directory: int, file: int | None) -> None:
+        unlink(self, inode, name, directory, file)
         self._left_ns.clear()  # another task follows
 
     with patch.object(OwnUnlinks, "unlink", killed):

@@ -1,6 +1,7 @@
 """A directory that unlinks as an NFS mount does: what this process holds open keeps a hidden name until it is closed.
 
-A real one is in ``tests/nfs``.
+As with Linux's client it is the name that was opened which stays: another name of the same file goes at once. A real
+mount is in ``tests/nfs``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import stat
 from typing import Any
 
 import pytest
@@ -20,63 +20,49 @@ _HIDDEN = ".nfs"
 
 def keep_names_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test is over; a removal waits no minute for what nobody closes."""
-    plain = {name: getattr(os, name) for name in ("unlink", "rmdir", "listdir", "scandir")}
-    numbers = itertools.count(1)
+    plain = {name: getattr(os, name) for name in ("unlink", "rmdir", "listdir", "scandir", "close")}
+    numbers, hidden = itertools.count(1), set[str]()
 
-    def is_open(found: os.stat_result) -> bool:
-        return stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) in _open_files(plain["listdir"])
+    def open_paths() -> set[str]:
+        found = set()
+        for descriptor in plain["listdir"]("/proc/self/fd"):
+            try:
+                found.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+            except FileNotFoundError:  # that of the listing itself
+                continue
+        return found
 
     def unlink(name: Any, *, dir_fd: int | None = None) -> None:
-        found = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
-        if not is_open(found):
+        above = os.getcwd() if dir_fd is None else os.readlink(f"/proc/self/fd/{dir_fd}")
+        path = f"{above}/{os.fsdecode(name)}"
+        if path not in open_paths():
             plain["unlink"](name, dir_fd=dir_fd)
-            return
-        above, last = os.path.split(os.fsdecode(name))
-        if last.startswith(_HIDDEN):
+        elif path in hidden:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), name)
-        hidden = os.path.join(above, f"{_HIDDEN}{found.st_ino:016x}{next(numbers):08x}")
-        os.rename(name, hidden, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        else:
+            new = f"{path.rpartition('/')[0]}/{_HIDDEN}{next(numbers):024x}"
+            os.rename(path, new)
+            hidden.add(new)
 
-    def closed(directory: int) -> None:
-        for name in plain["listdir"](directory):
-            if os.fsdecode(name).startswith(_HIDDEN):
-                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                if stat.S_ISREG(found.st_mode) and not is_open(found):
-                    plain["unlink"](name, dir_fd=directory)
+    def go() -> None:
+        for path in hidden - open_paths() if hidden else ():
+            hidden.discard(path)
+            if os.path.lexists(path):
+                plain["unlink"](path)
 
-    def rmdir(name: Any, *, dir_fd: int | None = None) -> None:
-        directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
-        try:
-            closed(directory)
-        finally:
-            os.close(directory)
-        plain["rmdir"](name, dir_fd=dir_fd)
+    def first(call: str) -> Any:
+        def called(*given: Any, **named: Any) -> Any:
+            go()
+            return plain[call](*given, **named)
 
-    def reading(call: str) -> Any:
-        def read(directory: Any = ".") -> Any:
-            if isinstance(directory, int):
-                closed(directory)
-            return plain[call](directory)
+        return called
 
-        return read
+    def close(descriptor: int) -> None:
+        plain["close"](descriptor)
+        go()
 
-    for name, call in {
-        "unlink": unlink,
-        "rmdir": rmdir,
-        "listdir": reading("listdir"),
-        "scandir": reading("scandir"),
-    }.items():
-        monkeypatch.setattr(os, name, call)
+    for name in ("rmdir", "listdir", "scandir"):
+        monkeypatch.setattr(os, name, first(name))
+    monkeypatch.setattr(os, "unlink", unlink)
+    monkeypatch.setattr(os, "close", close)
     monkeypatch.setattr(removal, "REMOVAL_SECONDS", 1.0)
-
-
-def _open_files(listdir: Any) -> set[tuple[int, int]]:
-    """Device and inode of what this process has open."""
-    found = set()
-    for descriptor in map(int, listdir("/proc/self/fd")):
-        try:
-            one = os.fstat(descriptor)
-        except OSError:  # that of the listing itself
-            continue
-        found.add((one.st_dev, one.st_ino))
-    return found

@@ -57,7 +57,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, -(-len(left) // tree.delete_batch)) or 1
     work = deleter(look, tree, Reason.SOURCE_NOT_DELETED if plan.moves else Reason.DESTINATION_DENIED)
-    batches = enumerate(batches_within_rate(left, tree.delete_batch, task.limiter))
+    batches = enumerate(batches_within_rate(names_together(left), tree.delete_batch, task.limiter))
     for _, found in work_on(batches, work, threads, task.deadline, [], task.admit):
         outcomes |= found
     task.too_late(len(left), outcomes)
@@ -70,15 +70,26 @@ def delete_shard(shard: Shard, context: Context) -> Json:
 def batches_within_rate(left: Batch, most: int, limiter: Limiter) -> Iterator[Batch]:
     """The entries in batches of up to ``most``, each of what the run's rate lets begin at once.
 
-    The first entry of a batch is admitted by who takes it.
+    The first entry of a batch is admitted by who takes it. A batch goes on while names of one file follow each other.
     """
     start = 0
     while start < len(left):
         end = start + 1
-        while end < min(start + most, len(left)) and not limiter.ask_to_begin(1, 0):
+        while end < len(left) and (end < start + most or _same_file(left, end)) and not limiter.ask_to_begin(1, 0):
             end += 1
         yield left[start:end]
         start = end
+
+
+def names_together(left: Batch) -> Batch:
+    """The entries, with further names of a file after its first one."""
+    first: dict[str, int] = {}
+    return sorted(left, key=lambda one: first.setdefault(one[1].inode, one[0]) if one[1].inode else one[0])
+
+
+def _same_file(left: Batch, index: int) -> bool:
+    inode = left[index][1].inode
+    return bool(inode) and inode == left[index - 1][1].inode
 
 
 def deleter(look: LookAtSource, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:

@@ -43,14 +43,11 @@ class OwnUnlinks:
         with self._locks[hash(inode) % _LOCKS]:
             yield
 
-    def unlink(self, inode: str, name: str, directory: int) -> None:
-        """Unlink a name, and note the ctime that the file has then. Raises ``OSError``."""
-        descriptor = os.open(name, _FLAGS, dir_fd=directory)
-        try:
-            os.unlink(name, dir_fd=directory)
-            self._left_ns[inode] = os.fstat(descriptor).st_ctime_ns
-        finally:
-            os.close(descriptor)
+    def unlink(self, inode: str, name: str, directory: int, file: int | None) -> None:
+        """Unlink a name, and note the ctime that the file has then; ``file`` is open, ``None`` if that was its last."""
+        os.unlink(name, dir_fd=directory)
+        if file is not None:
+            self._left_ns[inode] = os.fstat(file).st_ctime_ns
 
 
 def delete_listed(
@@ -64,11 +61,13 @@ def delete_listed(
     ``at_source`` is given where the tree is a source, which a move deletes from.
     """
     problems = {}
+    last = {entry.inode: entry for entry in entries if entry.inode}
     for entry in entries:
+        further = last.get(entry.inode, entry)
         one_at_a_time = at_source.one_at_a_time(entry.inode) if at_source and entry.inode else nullcontext()
         try:
             with one_at_a_time:
-                _delete_anew(room, room.root + entry.path, entry, backup, at_source)
+                _delete_anew(room, entry, further, backup, at_source)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
@@ -77,18 +76,23 @@ def delete_listed(
     return problems
 
 
-def _delete_anew(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:
+def _delete_anew(
+    room: Room, listed: Entry, further: Entry, backup: Backup | None, at_source: OwnUnlinks | None
+) -> None:
     """Delete an entry; below the directory that is there now, where the open one was removed by others."""
+    path = room.root + listed.path
     try:
-        _delete(room, path, listed, backup, at_source)
+        _delete(room, path, listed, further, backup, at_source)
     except OSError as error:
         if error.errno not in STALE:
             raise
         room.directories.renew(path[: path.rfind("/") + 1])
-        _delete(room, path, listed, backup, at_source)
+        _delete(room, path, listed, further, backup, at_source)
 
 
-def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:
+def _delete(
+    room: Room, path: str, listed: Entry, further: Entry, backup: Backup | None, at_source: OwnUnlinks | None
+) -> None:
     room.ask_by_name(path)
     parent, separator, name = path.rpartition("/")
     with room.directories.hold(parent + separator) as directory:
@@ -105,9 +109,38 @@ def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_sour
             backup.keep(directory, path)
             room.token.look()  # the link may have taken long
         if at_source and listed.inode:
-            at_source.unlink(listed.inode, name, directory)
+            with _file(room, stats, further.path, listed.path) as file:
+                at_source.unlink(listed.inode, name, directory, file)
         else:
             os.unlink(name, dir_fd=directory)
+
+
+@contextmanager
+def _file(room: Room, stats: os.stat_result, *names: str) -> Iterator[int | None]:
+    """A descriptor of a file that loses a name, by the first of ``names`` that is its own; ``None`` with its last name.
+
+    By another name than the one that goes, if there is one: an NFS client keeps an open name, under a hidden one, and
+    unlinks that when it is closed, which moves the ctime once more.
+    """
+    if stats.st_nlink == 1:
+        yield None
+        return
+    descriptor = next((one for name in names if (one := _opened(room, stats, name)) is not None), None)
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _opened(room: Room, stats: os.stat_result, listed: str) -> int | None:
+    parent, separator, name = (room.root + listed).rpartition("/")
+    with suppress(OSError, ItemError), room.directories.hold(parent + separator) as directory:
+        descriptor = os.open(name, _FLAGS, dir_fd=directory)
+        if os.path.samestat(os.fstat(descriptor), stats):
+            return descriptor
+        os.close(descriptor)
+    return None
 
 
 def _is_compared_file(found: os.stat_result, listed: Entry, own: OwnUnlinks) -> None:
