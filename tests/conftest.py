@@ -15,12 +15,15 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from tests.facts.strict import held_to_the_models
+from tests.nfs.selections import IN_GUEST
 
-# By chance at a desk, the same examples each time in CI, long when asked to.
+# By chance at a desk, the same examples each time in CI, long when asked to, few where each call is slow.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "desk"))
+settings.register_profile("few", deadline=None, max_examples=5)
+_USUAL = "few" if IN_GUEST else "ci" if os.environ.get("CI") else "desk"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or _USUAL)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,6 +73,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     return ByFile(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that use the emulator, and beside them with the virtual machine: both take long."""
+ON_A_MOUNT = {"tmp_path", "mounts"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the tests that use the emulator, and beside them with the virtual machine: both take long.
+
+    In the guest whatever touches no directory of a mount proves nothing, and is left out.
+    """
+    if IN_GUEST:
+        left_out = [item for item in items if ON_A_MOUNT.isdisjoint(getattr(item, "fixturenames", ()))]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: (E2E not in item.path.parents, NFS not in item.path.parents))

@@ -160,16 +160,15 @@ def with_links(kind_of_tree: str) -> None:
 
 
 @pytest.fixture
-def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
+def tree(request: pytest.FixtureRequest, kind_of_tree: str, tmp_path: Path) -> Tree:
     """An empty tree of each adapter."""
     kind = kind_of_tree
     if kind == "memory":
         return MemoryTree()
     if kind in PLACES:
-        mount: Path = request.getfixturevalue("tmp_path")
         if kind in _MADE_UP:
             _MADE_UP[kind](request.getfixturevalue("monkeypatch"))
-        return writable(PosixTree(mount, "" if kind == "mount-root" else "tree", "run", "attempt"))
+        return writable(PosixTree(tmp_path, "" if kind == "mount-root" else "tree", "run", "attempt"))
     name, _, place = kind.partition(":")
     client = client_of(request.getfixturevalue(name))
     bucket = new_bucket(client)
