@@ -152,7 +152,7 @@ def test_connection_of_an_answer_that_is_refused_is_closed(serve: Serve) -> None
         raise WrongAnswer("another's")
 
     with pytest.raises(WrongAnswer):
-        transport.exchange("GET", f"{server.origin}/", {}, None, take=refuse)
+        transport.begin("GET", f"{server.origin}/", {}, None).read(refuse)
     assert get(transport, server).body == b"body"
     assert [number for number, _ in server.requests] == [0, 1]
 
@@ -169,7 +169,7 @@ def test_large_body_comes_whole_with_its_head_or_apart(serve: Serve) -> None:
     answer = b"HTTP/1.1 206 Partial\r\nContent-Range: bytes 0-1048575/9999999\r\nContent-Length: 1048576\r\n\r\n" + BIG
     server, transport = serve([answer, answer, OK]), Transport(TIMEOUTS)
     assert get(transport, server).body == BIG
-    apart = transport.exchange("GET", f"{server.origin}/", {}, None, len(BIG), take=lambda response: response)
+    apart = transport.begin("GET", f"{server.origin}/", {}, None, len(BIG)).read(lambda response: response)
     assert apart.body == BIG
     assert apart.total_bytes == 9999999
     assert get(transport, server).body == b"body"

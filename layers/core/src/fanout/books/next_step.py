@@ -71,6 +71,11 @@ def _of(*modes: Mode) -> frozenset[Mode]:
     return frozenset(modes)
 
 
+def _after(*errors: str, step: Step, modes: frozenset[Mode] = frozenset()) -> Rule:
+    """The row of runs that ended with one of these errors."""
+    return Rule(", ".join(f"`{error}`" for error in errors), step, modes, errors=frozenset(errors))
+
+
 _SUCCEEDED = frozenset({Status.SUCCEEDED.value})
 _WITH_ITEMS = frozenset({Status.FAILED_WITH_ITEMS.value})
 RULES = (
@@ -107,50 +112,34 @@ RULES = (
         statuses=_SUCCEEDED,
     ),
     Rule("succeeded", Step("nothing", Verb.NONE), statuses=_SUCCEEDED),
-    Rule(
-        "`InvalidRequest`",
-        Step("correct the field that the error names", Verb.FIELD),
-        errors=frozenset({"InvalidRequest"}),
-    ),
-    Rule(
-        "`DeleteRefused`",
-        Step(
+    _after("InvalidRequest", step=Step("correct the field that the error names", Verb.FIELD)),
+    _after(
+        "DeleteRefused",
+        step=Step(
             "see what it would delete, and check that the source is whole; then start it again without --dry-run, with "
             "a higher --max-delete where a limit of delete_guard is named",
             Verb.PLAN_SYNC,
         ),
         modes=_of(Mode.SYNC),
-        errors=frozenset({"DeleteRefused"}),
     ),
-    Rule(
-        "`DeleteRefused`",
-        Step(
+    _after(
+        "DeleteRefused",
+        step=Step(
             "check that the source is whole, then start the request again; only if a limit of delete_guard is named, "
             "raise it with --set",
             Verb.AGAIN,
         ),
-        errors=frozenset({"DeleteRefused"}),
     ),
-    Rule(
-        "`BudgetRefused`",
-        Step("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS),
-        errors=frozenset({"BudgetRefused"}),
+    _after("BudgetRefused", step=Step("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS)),
+    _after(
+        "AccessDenied", "Unreachable", step=Step("follow the remedy that the error ends with, then retry", Verb.RETRY)
     ),
-    Rule(
-        "`AccessDenied`, `Unreachable`",
-        Step("follow the remedy that the error ends with, then retry", Verb.RETRY),
-        errors=frozenset({"AccessDenied", "Unreachable"}),
+    _after(
+        "DestinationBusy",
+        "Superseded",
+        step=Step("wait until the other run to this destination has ended, then retry", Verb.RETRY),
     ),
-    Rule(
-        "`DestinationBusy`, `Superseded`",
-        Step("wait until the other run to this destination has ended, then retry", Verb.RETRY),
-        errors=frozenset({"DestinationBusy", "Superseded"}),
-    ),
-    Rule(
-        "`LedgerBroken`",
-        Step("start the request again; it lists both ends anew", Verb.AGAIN),
-        errors=frozenset({"LedgerBroken"}),
-    ),
+    _after("LedgerBroken", step=Step("start the request again; it lists both ends anew", Verb.AGAIN)),
     Rule(
         "all of the source is at the destination, which holds more",
         Step("see what a sync would delete; without --dry-run it deletes that", Verb.PLAN_SYNC),
@@ -206,10 +195,10 @@ RULES = (
         Step("follow the remedies of the failures; a retry lists both ends again", Verb.RETRY),
         statuses=_WITH_ITEMS,
     ),
-    Rule(
-        "`OutOfTime`, `OutOfBudget`",
-        Step("retry; where the error says that the run got no further, raise the limit with --set", Verb.RETRY),
-        errors=frozenset({"OutOfTime", "OutOfBudget"}),
+    _after(
+        "OutOfTime",
+        "OutOfBudget",
+        step=Step("retry; where the error says that the run got no further, raise the limit with --set", Verb.RETRY),
     ),
     Rule(
         "stopped, or broken off",

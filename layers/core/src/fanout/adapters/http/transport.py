@@ -91,24 +91,9 @@ class Transport:
         loop.begin(handle)
         return Exchange(loop, handle, self._idle)
 
-    def exchange(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        body_bytes: int = 0,
-        *,
-        take: Callable[[Response], Answer],
-        slow: bool = False,
-        fresh: bool = False,
-    ) -> Answer:
-        """Sends one request and returns the result of ``take`` on its response; see ``begin`` and ``Exchange.read``."""
-        return self.begin(method, url, headers, body, body_bytes, slow=slow, fresh=fresh).read(take)
-
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Response:
         """The response to one request, sent once. Raises ``ConnectionBroken`` where no whole one comes back."""
-        return self.exchange(method, url, headers, body, take=lambda response: response)
+        return self.begin(method, url, headers, body).read(lambda response: response)
 
 
 def _loop() -> Loop:
