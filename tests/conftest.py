@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,9 +55,6 @@ def few_open_directories() -> Iterator[None]:
         gc.collect()
 
 
-E2E, NFS = (Path(__file__).parent / name for name in ("e2e", "nfs"))
-
-
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """Each file's tests run in one process, and all that use the emulator in one."""
 
@@ -85,4 +81,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if ON_A_MOUNT.isdisjoint(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: (E2E not in item.path.parents, NFS not in item.path.parents))
+    items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{room}/") for room in ("e2e", "nfs")])
+    gc.freeze()  # what was collected stays: no later collection looks at it again

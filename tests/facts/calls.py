@@ -54,8 +54,12 @@ def sources() -> tuple[Path, ...]:
 @cache
 def nodes() -> tuple[tuple[str, Node], ...]:
     """What their sources hold, each with where it stands."""
-    found = ((path.relative_to(REPO), node) for path in sources() for node in ast.walk(ast.parse(path.read_text())))
-    return tuple((f"{path}:{node.lineno}", node) for path, node in found if isinstance(node, Node))
+    return tuple(
+        (f"{place}:{node.lineno}", node)
+        for place, path in [(path.relative_to(REPO), path) for path in sources()]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, Node)
+    )
 
 
 def calls() -> Iterator[Called]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from tests.template.templates import EVERY, Resource, stacks, template
 
@@ -16,6 +15,8 @@ PLAIN = {"AWS::Serverless::Function": "AWS::Lambda::Function"}
 
 
 def schema_of(kind: str) -> Resource:
+    from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
+
     found: Resource = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, PLAIN.get(kind, kind)).schema
     return found
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 import boto3  # type: ignore[import-untyped,unused-ignore]
 import pytest
 from moto import mock_aws
-from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
-from . import map_tolerance
 from .engine import Engine, WalkedEngine
 from .lambda_service import LambdaService
 
 REGION = "eu-west-1"
-# Moto parses a definition twice for each execution; what it parses into holds nothing of an execution.
-PARSE_ONCE = functools.cache(AmazonStateLanguageParser.parse)
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +45,8 @@ def moto_engine(
     draws nothing. So the definition keeps the file's own intervals and no test waits for them,
     and each interval that the interpreter computed is at hand in ``engine.waits``.
     """
+    from . import map_tolerance  # imports the interpreter, which takes longer than most rooms' collection
+
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto_session)  # the interpreter's clients come from it
@@ -59,7 +56,6 @@ def moto_engine(
             engine.waits.append(high)
             return low
 
-        monkeypatch.setattr(AmazonStateLanguageParser, "parse", staticmethod(PARSE_ONCE))
         map_tolerance.enforce(monkeypatch)
         monkeypatch.setattr("random.uniform", draw_nothing)
         yield engine

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
-from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
 
 from .conftest import REGION
 from .engine import MOTO_ALONE, Engine
@@ -60,6 +58,9 @@ def test_a_run_of_200_shards_ends_green_and_records_nothing_as_failed(
 ) -> None:
     monkeypatch.setattr("random.uniform", jittered(random.Random(1).uniform))
     # Moto makes a client for each call, which takes longer than the call.
+    from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+    from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
+
     client = boto_client_for(region=REGION, service="lambda")
     monkeypatch.setattr(lambda_eval_utils, "boto_client_for", lambda **given: client)
     transfer = engine.transfer(shards=SHARDS, max_concurrency=MAX_CONCURRENCY)

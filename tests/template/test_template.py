@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cfnlint.api import lint_file
+from cfnlint.decode import cfn_yaml
 
 from fanout.facts import aws
 from tests.template.templates import (
@@ -35,6 +36,11 @@ OF_A_MOUNT = {
     *("LogPrefix", "MountName", "MountAccess", "ActsAsRoot"),
     *("AccessPointArn", "FileSystemId", "FileSystemType", "DirectReadArns", "MountSubnetIds", "MountSecurityGroupIds"),
 }
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
+def test_a_template_is_read_here_as_cfn_lint_reads_it(path: Path) -> None:
+    assert template(path) == json.loads(json.dumps(cfn_yaml.load(str(path))))
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
