@@ -6,6 +6,9 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
+# Where it is set, as in an image, each start of a command compiles every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup setup-tests demo check check-code check-rest test unit adversary nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
