@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from tests.facts.strict import held_to_the_models
 from tests.nfs.selections import IN_GUEST
 
+# Before workers begin, which must collect the same tests on both sides of midnight.
+os.environ.setdefault("FANOUT_DAY", str(date.today().toordinal()))
 # By chance at a desk, the same examples each time in CI, long when asked to, few where each call is slow.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
