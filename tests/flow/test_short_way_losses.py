@@ -35,12 +35,13 @@ class Lost(BaseException):
 
 
 class Fragile(MemoryStore):
-    """Calls ``at`` before the request of a number, counted from when it is set."""
+    """Calls ``at`` before the request of a number, counted from when it is set; ``whole`` keeps what comes after it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.left: int | None = None
         self.asked = 0
+        self.whole = True
         self.at: Callable[[], None] = lambda: None
 
     def _count(self) -> None:
@@ -48,7 +49,8 @@ class Fragile(MemoryStore):
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
-                self.left = None
+                if self.whole:
+                    self.left = None
                 self.at()
 
     def put(self, key: str, data: bytes) -> None:
@@ -140,14 +142,16 @@ def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "render_report", lambda *_given, **_named: "")
 
 
-def test_a_short_way_that_is_lost_before_any_request_is_taken_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", [True, False], ids=["those beside it are sent", "nothing is sent after it"])
+def test_a_short_way_that_is_lost_before_any_request_is_taken_over(tmp_path: Path, beside: bool) -> None:
     asked, whole = of_the_whole(tmp_path / "whole")
     for cut in range(asked):
         mount = tmp_path / str(cut)
         world, store, state = of_two_trees(mount)
-        store.left, store.at = cut, _lose
+        store.left, store.at, store.whole = cut, _lose, beside
         with pytest.raises(Lost):
             short_way(world, state)
+        store.left = None
         assert goes_on(world, state) == whole, cut
         assert difference(mount) == [], cut
         assert not (mount / "out/extra").exists()

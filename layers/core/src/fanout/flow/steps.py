@@ -77,15 +77,17 @@ def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
     def work(inside: Context) -> Json:
         return step.call(step.load(), event, inside, stack)
 
-    hands_back, context = step.hands_back, step.inside(context)
-    if hands_back is None:
-        return work(context)
-    window = events.window_of(event)
-    if not window:
-        return {**work(context), "until": ""}
-    from fanout.work.windows import held_to_window
+    context = step.inside(context)
+    with context.ledger.settled():
+        hands_back = step.hands_back
+        if hands_back is None:
+            return work(context)
+        window = events.window_of(event)
+        if not window:
+            return {**work(context), "until": ""}
+        from fanout.work.windows import held_to_window
 
-    return held_to_window(window, context, work, lambda inside: hands_back(event, inside))
+        return held_to_window(window, context, work, lambda inside: hands_back(event, inside))
 
 
 def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = calls.where_it_stands) -> Step:
@@ -110,7 +112,9 @@ S, D = Mount.SOURCE, Mount.DESTINATION
 # What the short way does itself. Who deletes, proves, switches or signs is another function.
 WALKED = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree")
 STEPS = {
-    "PlanTransfer": Step("planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for),
+    "PlanTransfer": Step(
+        "planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for, keeps=True
+    ),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
     "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
     "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED),

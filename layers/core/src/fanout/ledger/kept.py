@@ -1,17 +1,32 @@
-"""The ledger as one task saw it when it first read: one listing of the run, and its documents fetched side by side."""
+"""The ledger as one task saw it when it first read: one listing of the run, and its documents fetched side by side.
+
+What the task writes goes to the store in an order that a loss at any moment leaves whole, and as much of it side by
+side as that order allows:
+
+| what is written                                | when it is sent                                                 |
+|------------------------------------------------|-----------------------------------------------------------------|
+| rows (``.jsonl.gz``)                           | it waits, and is sent before all that is not rows               |
+| what says something alone (``_SAID_ALONE``)    | it waits, and is sent side by side with what comes next         |
+| all else, and what lies outside of the run     | at once, after the rows that wait; the caller waits for it      |
+
+A step ends with all of it sent (``settle``). A step that is lost has written a part of it, as one that is lost earlier.
+"""
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from typing import Final, TypeVar
 
 from fanout.facts.units import MIB
+from fanout.ledger import keys as names
 from fanout.model.errors import ListingIncomplete, NotFound
 from fanout.ports.store import WorkStore
 
+T = TypeVar("T")
 # docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html: keys of a page. A run with more is not kept.
 _PAGE = 1_000
 # Chosen: documents of a run of some hundred thousand entries. With more, each is read when it is needed.
@@ -19,6 +34,16 @@ _DOCUMENTS = 64
 _READS_IN_FLIGHT = 16
 # Chosen: what a task has written itself is held for the next step of its walk, up to so many bytes in all.
 _HELD_BYTES = 16 * MIB
+# Chosen: bytes of writes that wait; more are sent.
+_WAITING_BYTES = 4 * MIB
+_WRITES_IN_FLIGHT = 16
+_ROWS: Final = ".jsonl.gz"
+# No record of the same step tells that these are there; each state but the one that writes them comes after its end.
+_SAID_ALONE: Final = (
+    *("phases/", names.NOTES, names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
+    *(names.SOURCE_FENCED, names.LINKS, names.FORECAST, names.PACING_PLAN, names.BIG_FILES, names.SHARDS),
+    *(names.FAILURES, names.REPORT, "segments/round-"),
+)
 
 
 class KeptStore:
@@ -36,20 +61,37 @@ class KeptStore:
         self._has_looked = False
         self._lock = threading.Lock()
         self._room = _HELD_BYTES
+        self._waiting: dict[str, bytes] = {}
+        self._sending = threading.RLock()
 
     def put(self, key: str, data: bytes) -> None:
         self._writes(key)
-        self._store.put(key, data)
+        if self._names is not None and self._waits(key) and len(data) < _WAITING_BYTES:
+            with self._lock:
+                self._waiting[key] = data
+                is_full = sum(map(len, self._waiting.values())) > _WAITING_BYTES
+            if is_full:
+                self.settle()
+            return
+        self._with_waiting(lambda: self._store.put(key, data))
         self._wrote(key, data)
 
     def put_new(self, key: str, data: bytes) -> bool:
         self._writes(key)
-        is_new = self._store.put_new(key, data)
+        is_new = self._with_waiting(lambda: self._store.put_new(key, data))
         if is_new:
             self._wrote(key, data)
         return is_new
 
+    def settle(self) -> None:
+        """Send what waits."""
+        self._with_waiting(lambda: None)
+
     def get(self, key: str) -> bytes:
+        with self._lock:
+            waiting = self._waiting.get(key)
+        if waiting is not None:
+            return waiting
         self._look(key)
         held = self._documents.get(key)
         if held is not None:
@@ -66,6 +108,7 @@ class KeptStore:
         return iter([key for key in self._names[first:] if key.startswith(prefix)])
 
     def remove(self, keys: Sequence[str]) -> None:
+        self.settle()
         self._store.remove(keys)
         with self._lock:
             for key in keys:
@@ -91,6 +134,32 @@ class KeptStore:
             with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="ledger") as pool:
                 found = zip(documents, pool.map(self._find, documents), strict=True)
                 self._documents = {key: data for key, data in found if data is not None}
+
+    def _waits(self, key: str) -> bool:
+        name = key.removeprefix(self._prefix).removeprefix(names.VERIFICATION)
+        return key.startswith(self._prefix) and (name.endswith(_ROWS) or name.startswith(_SAID_ALONE))
+
+    def _with_waiting(self, write: Callable[[], T]) -> T:
+        """Send the rows that wait, and then what else waits side by side with this write."""
+        with self._sending:
+            with self._lock:
+                waiting, self._waiting = self._waiting, {}
+            rows = [key for key in waiting if key.endswith(_ROWS)]
+            self._send({key: waiting.pop(key) for key in rows}, lambda: None)
+            return self._send(waiting, write)
+
+    def _send(self, waiting: Mapping[str, bytes], write: Callable[[], T]) -> T:
+        """Send what waits, and do this write beside it."""
+        if not waiting:
+            return write()
+        with ThreadPoolExecutor(_WRITES_IN_FLIGHT, thread_name_prefix="ledger") as pool:
+            written = pool.submit(write)
+            sent = [pool.submit(self._store.put, key, data) for key, data in waiting.items()]
+        for one in sent:
+            one.result()
+        for key, data in waiting.items():
+            self._wrote(key, data)
+        return written.result()
 
     def _find(self, key: str) -> bytes | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from msgspec import Struct
@@ -62,6 +63,21 @@ class Ledger(LedgerObjects):
     def kept(self) -> Ledger:
         """The same ledger as it is at the first read; for a task during which nobody else writes what it reads."""
         return Ledger(KeptStore(self._store, keys.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
+
+    def settle(self) -> None:
+        """Send what waits to be written side by side; only a ledger that is kept has any."""
+        if isinstance(self._store, KeptStore):
+            self._store.settle()
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """What is written inside is sent at the end, also where an error ends it."""
+        try:
+            yield
+        except Exception:
+            self.settle()
+            raise
+        self.settle()
 
     def of_seals(self) -> Ledger:
         """Where the secrets of runs lie, which not everybody reads."""

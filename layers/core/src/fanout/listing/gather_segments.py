@@ -46,13 +46,13 @@ def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURREN
     left_before = ledger.read(keys.round_done_key(number - 1), RoundRecord).left if number > 1 else 0
     records = [segment_record(segment.id, ledger) for segment in read_round(number, left_before, ledger)]
     left = [segment for record in records for segment in record.left]
+    if not left:
+        context.begin("partition")
     if not _closed(number, _round_of(records, len(left)), ledger).left:
         left = []
     following = number + 1
     if left and following > ROUNDS:
         raise LedgerBroken(f"the listing did not end in {ROUNDS} rounds")
-    if not left:
-        context.begin("partition")
     return begin_round(context, following, left, at_once)
 
 
