@@ -5,6 +5,7 @@ python -m benchmarks.cost_page        writes it anew
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +15,10 @@ from msgspec.structs import replace
 from fanout.efs.load import Work
 from fanout.facts import aws, tuning, units
 from fanout.facts.prices import DATE, PRICES, REGION, prices_with
-from fanout.forecast.datasync import basic_verification
+from fanout.forecast.datasync import TaskMode, basic_verification
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast
+from fanout.forecast.way import COLD_SECONDS, REQUEST_SECONDS, SHORT, WARM_SECONDS, short_seconds
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
@@ -32,19 +34,32 @@ MEGABYTES = (tuning.FUNCTION_MEGABYTES, 2 * tuning.FUNCTION_MEGABYTES, aws.FUNCT
 
 
 class Example(NamedTuple):
-    """A run: so many entries of so many bytes in all, from one end to the other."""
+    """A run: so many entries of so many bytes in all, and so many that are unchanged, from one end to the other."""
 
     title: str
     source: str
     destination: str
     entries: int
     bytes: int
+    unchanged: int = 0
+
+    @property
+    def command(self) -> str:
+        """The estimate on a command line."""
+        known = f"--entries {self.entries} --bytes {self.bytes}"
+        if self.unchanged:
+            known = f"--mode sync --unchanged {self.unchanged}"
+        return f".venv/bin/fanout estimate {self.source} {self.destination} {known}"
 
 
+BUCKET, TREE = "s3://my-data/in/", "efs:///copy"
 EXAMPLES = (
-    Example("a million files of 100 KB to EFS", "s3://my-data/in/", "efs:///copy", 10**6, 10**11),
-    Example("the same back to S3", "efs:///copy", "s3://my-results/out/", 10**6, 10**11),
-    Example("a thousand files of 1 GB to EFS", "s3://my-data/in/", "efs:///copy", 10**3, 10**12),
+    Example("one file of 1 MB to EFS", BUCKET, TREE, 1, 10**6),
+    Example("a nightly sync of a million that finds nothing", BUCKET, TREE, 0, 0, 10**6),
+    Example("a million files of 100 KB to EFS", BUCKET, TREE, 10**6, 10**11),
+    Example("the same back to S3", TREE, "s3://my-results/out/", 10**6, 10**11),
+    Example("ten million files of 100 KB to EFS", BUCKET, TREE, 10**7, 10**12),
+    Example("a thousand files of 1 GB to EFS", BUCKET, TREE, 10**3, 10**12),
 )
 
 HEAD = """# What a run costs
@@ -62,8 +77,10 @@ FOOT = """
   request. Other modes meter nothing.
 - S3: a request or two for each object, and one for each 8 MiB of large ones; deletions are free.
 - Lambda: the seconds of the functions times 1.77 GB, also while they wait.
-- A shard of about a minute takes four states and fifteen requests to the work bucket, and six for its
+- A shard of about a minute takes four states and thirteen requests to the work bucket, six more for its
   [progress](../reference/commands.md#watching-a-run).
+- A small run is three functions. Assumed: a cold one takes {cold:g} s to begin, a warm one {warm:g} s, a request
+  {request:.0f} ms.
 - `verify` costs a HEAD for each object, and every byte of a mount read once more. Figures leave out reading objects
   of which S3 holds no checksum of the whole, but for `certificate: true`.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
@@ -84,8 +101,8 @@ measured on AWS.
 
 ## Other prices
 
-Your own: `"prices": {"efs_written_gb": 0.07}` in a request, or the parameter `Prices` for a whole stack; the request's
-come first.
+Your own: `"prices": {{"efs_written_gb": 0.07}}` in a request, or the parameter `Prices` of a stack; the request's come
+first.
 """
 
 
@@ -93,11 +110,13 @@ def predicted(example: Example, megabytes: int = tuning.FUNCTION_MEGABYTES) -> F
     """The estimate of an example, on a file system with elastic throughput, by functions of this memory."""
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
     request = replace(_request(example), function=FunctionSize(megabytes=megabytes))
-    return estimate(request, Known(example.entries, example.bytes, states=states))
+    known = Known(example.entries, example.bytes, states=states, unchanged=example.unchanged)
+    return estimate(request, known)
 
 
 def _request(example: Example) -> Request:
-    document = {"source": example.source, "destination": example.destination}
+    mode = "sync" if example.unchanged else "copy"
+    document = {"source": example.source, "destination": example.destination, "mode": mode}
     return parse_request(document, ("data",), CONCURRENCY)
 
 
@@ -110,33 +129,54 @@ def verification(example: Example) -> float:
 
 def document() -> str:
     """The page."""
-    return "\n".join([HEAD, *_examples(), *_sizes(), FOOT, *_prices(), ""])
+    foot = FOOT.format(cold=COLD_SECONDS, warm=WARM_SECONDS, request=REQUEST_SECONDS * 1000)
+    return "\n".join([HEAD, *_examples(), *_tiny(), *_sizes(), foot, *_prices(), ""])
 
 
 def _examples() -> Iterator[str]:
-    found = [predicted(example) for example in EXAMPLES]
-    yield "## Three examples\n"
+    yield "## Examples\n"
     prices = f"prices of {DATE} in {REGION}"
-    yield f"Elastic throughput, {CONCURRENCY} functions at most, {prices}, everything new at the destination.\n"
+    yield f"Elastic throughput, {CONCURRENCY} functions at most, {prices}. `DataSync` is its mode Basic without its"
+    yield "verification, which costs what is added in brackets.\n"
     yield "```sh"
-    for one in EXAMPLES:
-        yield f".venv/bin/fanout estimate {one.source} {one.destination} --entries {one.entries} --bytes {one.bytes}"
+    yield from (one.command for one in EXAMPLES)
     yield "```\n"
-    money = [one.dollars for one in found]
-    theirs = [one.datasync for one in found]
-    rows = {
-        "takes": [duration(sum(one.seconds.values())) for one in found],
-        "S3": [dollars(one.s3) for one in money],
-        "EFS": [dollars(one.efs) for one in money],
-        "Lambda": [dollars(one.compute) for one in money],
-        "total": [dollars(one.total) for one in money],
-        f"DataSync, {', '.join({one.mode for one in theirs})}": [dollars(one.total) for one in theirs],
-        "its verification, where it is left on": [f"{dollars(verification(one))} more" for one in EXAMPLES],
-    }
-    yield f"| | {' | '.join(one.title for one in EXAMPLES)} |"
-    yield "|---" * (len(EXAMPLES) + 1) + "|"
-    for name, cells in rows.items():
-        yield f"| {name} | {' | '.join(cells)} |"
+    yield "| | takes | functions | states | S3 | EFS | Lambda | the rest | total | DataSync |"
+    yield "|---" * 10 + "|"
+    for example in EXAMPLES:
+        found, more = predicted(example), verification(example)
+        took, money = duration(sum(found.seconds.values())), found.dollars
+        calls, states = (f"{round(one):,}" for one in (found.counts.calls, found.counts.transitions))
+        rest = money.total - money.s3 - money.efs - money.compute
+        costs = (said(one) for one in (money.s3, money.efs, money.compute, rest, money.total, found.datasync.total))
+        assert found.datasync.mode == TaskMode.BASIC
+        cells = (example.title, took, calls, states, *costs)
+        yield f"| {' | '.join(cells)}{f' (+{said(more)})' * bool(more)} |"
+
+
+def said(amount: float) -> str:
+    """Dollars; small ones to two figures."""
+    if amount >= 0.01 or not amount:
+        return dollars(amount)
+    return f"${amount:.{1 - math.floor(math.log10(amount))}f}"
+
+
+def _tiny() -> Iterator[str]:
+    """The run of one file by its functions."""
+    price, size = prices_with({}), FunctionSize()
+    found = predicted(EXAMPLES[0])
+    assert found.way.is_short
+    warm = duration(sum(found.seconds.values()) - found.way.warm_seconds)
+    yield f"\nThe first takes {warm} where its functions are warm. By function, cold:\n"
+    yield "| function | states | requests to the work bucket | Lambda | in all |"
+    yield "|---" * 5 + "|"
+    for name, seconds in short_seconds().items():
+        counts = SHORT[name]
+        compute = seconds * size.gigabytes * price["lambda_gb_second"] + counts.calls * price["lambda_request"]
+        states = counts.transitions * price["transition"]
+        asked = counts.gets * price["s3_get"] + counts.puts * price["s3_put"]
+        row = (f"{counts.transitions:.0f}, {said(states)}", f"{counts.gets + counts.puts:.0f}, {said(asked)}")
+        yield f"| {name} | {' | '.join(row)} | {said(compute)} | {said(states + asked + compute)} |"
 
 
 def _sizes() -> Iterator[str]:

@@ -33,15 +33,36 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
     phases = ", ".join(f"{phase} {duration(took)}" for phase, took in seconds.items() if took)
     yield f"forecast: {duration(sum(seconds.values()))} in all ({phases})"
     if copies(row):
-        functions = row["pace"]["max_concurrency"]
+        functions = 1 if _is_short(row) else row["pace"]["max_concurrency"]
         yield f"  what binds: {row['binding_limit']}; {functions:,} function{'s' if functions != 1 else ''} at once"
     services = ", ".join(f"{spoken(name)} {dollars(cost)}" for name, cost in money.items() if cost and name != "total")
     yield f"  cost: {dollars(money['total'])} ({services}); DataSync, {row['datasync_mode']}: {dollars(other['total'])}"
+    yield from counted_lines(row)
     for system in row["file_systems"]:
         about = f"{system['throughput_mode']}, {size(system['permitted_bytes_per_second'])}/s permitted"
         burst = f"; burst credits: {system['credits']['sentence']}" if system["credits"] else ""
         yield f"  efs://{system['mount']}/: {about}{burst}"
         yield from (f"    {sentence}" for sentence in system["assumptions"])
+
+
+def counted_lines(row: dict[str, Any]) -> Iterator[str]:
+    """What the run calls and asks for; forecasts of earlier versions do not say."""
+    if row.get("counts"):
+        counts = row["counts"]
+        calls = f"{counts['functions']:,} functions, {counts['transitions']:,} states"
+        warm = _warm(row, "; ", " in all where functions are warm")
+        yield f"  calls: {calls}, {counts['requests']:,} requests to the work bucket{warm}"
+
+
+def _is_short(row: dict[str, Any]) -> bool:
+    """Whether one function carries the run from the listing on."""
+    return bool((row.get("counts") or {}).get("is_short"))
+
+
+def _warm(row: dict[str, Any], before: str, after: str) -> str:
+    """What a small run takes where its functions are warm."""
+    warm = (row.get("counts") or {}).get("warm_seconds")
+    return "" if warm is None else f"{before}{duration(warm)}{after}"
 
 
 def watched_forecast(row: dict[str, Any], *, is_local: bool, is_over: bool = False) -> Iterator[str]:
@@ -52,6 +73,7 @@ def watched_forecast(row: dict[str, Any], *, is_local: bool, is_over: bool = Fal
     seconds = sum(row["predicted_seconds"].values())
     if not is_verbose() and (is_local or is_over or seconds < SHORT_SECONDS):
         took, money = duration(seconds), dollars(row["dollars"]["total"])
+        took += _warm(row, " (", " with warm functions)")
         yield f"on AWS it would take {took} and cost {money}" if is_local else f"forecast: {took}, {money}"
     else:
         yield from forecast_lines(row)

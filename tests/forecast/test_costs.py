@@ -13,18 +13,21 @@ from fanout.facts.prices import PRICES, prices_with
 from fanout.facts.units import GIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.listing import walk_listing
+from fanout.forecast.way import way_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
-from fanout.request.parse import check_prices
+from fanout.request.parse import check_prices, parse_request
 
 PRICE = prices_with({})
 LISTING = walk_listing(1_000_000, 40)
 WORK = Work(listed=1_000_000, entries=1_000_000, bytes=10**11, shards=100, longest_seconds=60)
+REQUEST = parse_request({"source": "s3://my-data/in/", "destination": "efs:///copy"}, ("data",), 100)
 REQUESTS = S3Requests(gets=1_000_000, puts=0, lists=1_000)
 
 
 def dollars(work: Work = WORK, requests: S3Requests = REQUESTS, seconds: float = 6000, metering: float = 0) -> Dollars:
-    return dollars_of(work, requests, LISTING, seconds, metering, PRICE)
+    way = way_of(REQUEST, work, LISTING, 60.0, seconds)
+    return dollars_of(way, requests, LISTING.function_seconds + seconds, metering, PRICE)
 
 
 def test_s3_is_the_price_list_s() -> None:
@@ -41,7 +44,7 @@ def test_a_second_of_a_function_costs_what_lambda_takes_for_its_memory() -> None
 def test_a_shard_costs_its_states_its_requests_and_a_call() -> None:
     more = dollars(replace(WORK, shards=101))
     assert more.states - dollars().states == pytest.approx(4 * 0.000025)
-    assert more.ledger - dollars().ledger == pytest.approx(9 * 0.000005 + 6 * 0.0000004)
+    assert more.ledger - dollars().ledger == pytest.approx(6 * 0.000005 + 7 * 0.0000004)
     assert more.compute - dollars().compute == pytest.approx(0.0000002)
 
 

@@ -135,12 +135,13 @@ def test_a_forecast_is_never_under_any_of_its_limits_and_its_functions_are_allow
 
 
 @given(work, modes, st.integers(1, 1000))
-def test_twice_the_entries_and_bytes_never_take_less(
+def test_twice_the_entries_and_bytes_never_take_less_by_the_same_way(
     done: tuple[int, int], state: FileSystemState | None, concurrency: int
 ) -> None:
     asked = request(concurrency=concurrency)
     once, twice = predicted(*done, state, asked), predicted(done[0] * 2, done[1] * 2, state, asked)
-    assert twice.seconds["copy"] >= once.seconds["copy"] * 0.999
+    if once.way.is_short == twice.way.is_short:  # one function copies 30 s of shards one after the other
+        assert twice.seconds["copy"] >= once.seconds["copy"] * 0.999
     assert twice.dollars.total >= once.dollars.total * 0.999
 
 

@@ -82,7 +82,7 @@ def test_it_says_what_a_copy_and_a_sync_do(mount: Path) -> None:
     assert done["status"] == "SUCCEEDED", done
     assert done["totals"]["copied"] == plan["to_copy"]
     assert done["totals"]["deleted"] == plan["to_delete"]
-    counted = [summary["forecast"]["actual_dollars"]["lambda"] for summary in (summary, done)]
+    counted = [summary["forecast"]["actual_dollars"]["step_functions"] for summary in (summary, done)]
     assert counted[1] > counted[0]
     again = world_of(mount, "run-3").run(PLAN)
     assert again["planned"]["to_copy"]["entries"] == again["planned"]["to_delete"]["entries"] == 0

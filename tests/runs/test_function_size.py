@@ -6,13 +6,14 @@ import pytest
 from msgspec import convert
 
 from fanout.copying.copy_shard import copy_shard
-from fanout.efs.load import S3Requests, Work
+from fanout.efs.load import S3Requests
+from fanout.efs.phase_cost import Beside
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.units import MIB
 from fanout.forecast.costs import dollars_of
-from fanout.forecast.listing import ListingWalk
 from fanout.forecast.spending import _Tasks
+from fanout.forecast.way import Way
 from fanout.model.deadline import PASSED
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
@@ -90,9 +91,9 @@ def test_a_shard_may_take_half_of_a_functions_time(seconds: int) -> None:
 
 def test_seconds_of_a_larger_function_cost_as_much_more() -> None:
     def compute(megabytes: int) -> float:
-        work, listing, price = Work(1, 1, 1, 1, 0.0), ListingWalk(1, 1, 1, 0.0, 0.0), prices_with({})
+        way, price = Way(is_short=False, counts=Beside(), seconds=0.0), prices_with({})
         function = FunctionSize(megabytes=megabytes)
-        return dollars_of(work, S3Requests(), listing, 1e6, 0.0, price, function=function).compute
+        return dollars_of(way, S3Requests(), 1e6, 0.0, price, function=function).compute
 
     assert compute(2 * 1_769) == pytest.approx(2 * compute(1_769), rel=1e-3)
 

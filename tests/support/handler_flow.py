@@ -39,7 +39,8 @@ class HandlerFlow:
     ) -> None:
         """``maps_url`` is where Step Functions knows the Maps of runs; without it nothing is paced.
 
-        ``before`` is called before a step, once. ``short``: runs that may go the short way do.
+        ``before`` is called before a step, once. ``short``: runs that may go the short way do. ``entered`` are the
+        states, but for the last two.
         """
         self._invoke, self._s3, self._monkeypatch, self._bootstrap = invoke, s3, monkeypatch, bootstrap
         self._maps_url = maps_url
@@ -47,6 +48,7 @@ class HandlerFlow:
         self._fails = False
         self.short = False
         self.called: list[str] = []
+        self.entered: list[str] = []
         self.before: dict[str, Callable[[], None]] = {}
         for name in ("FIRST_MAP_SECONDS", "MAP_SECONDS", "DECIDE_SECONDS", "END_SECONDS", "END_LATER_SECONDS"):
             monkeypatch.setattr(pace_copy, name, 0.0)
@@ -73,9 +75,12 @@ class HandlerFlow:
 
     def _walked(self, machine: str, run_id: str, request: dict[str, Any], stop: str) -> Any:
         self.called.clear()
+        self.entered.clear()
         found, execution = definition(machine), {"Id": f"{EXECUTIONS}:{run_id}", "Name": run_id}
         # PaceCopy comes before the copying, so that it has a Map to look at.
-        walker = Walker(found, self._task, self._rows, self, execution, never, lambda numbers: numbers[::-1])
+        walker = Walker(
+            found, self._task, self._rows, self, execution, never, lambda numbers: numbers[::-1], self.entered.append
+        )
         return walker.walk(found["StartAt"], request, {stop})[1]
 
     def batch(self, machine: str, request: dict[str, Any], bodies: Sequence[str]) -> Any:

@@ -17,8 +17,8 @@ from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
 LIST_PAGE = 1_000
-# Lists and probes of a segment besides its pages.
-LISTS_PER_SEGMENT = 20
+# Lists besides the pages: of a run, to see the tree; of a segment, to cut what is too long for one.
+LISTS_OF_RUN, LISTS_PER_SEGMENT = 3, 20
 
 
 class Work(Struct, frozen=True):
@@ -59,11 +59,15 @@ class S3Requests(Struct, frozen=True):
         return S3Requests(self.gets + other.gets, self.puts + other.puts, self.lists + other.lists)
 
 
+def lists_of(work: Work, segments: int) -> float:
+    """Requests to list a bucket in so many segments."""
+    return LISTS_OF_RUN + work.listed / LIST_PAGE + (segments * LISTS_PER_SEGMENT if segments > 1 else 1)
+
+
 def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
     ends = [end.is_keyed for end in (request.source, request.destination)]
-    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
-    lists = pages * sum(ends)
+    lists = lists_of(work, segments) * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
     if request.course.compares:
         return S3Requests(gets=blocks * sum(ends), lists=lists)

@@ -31,6 +31,9 @@ class Beside(Struct, frozen=True):
     def __add__(self, other: Beside) -> Beside:
         return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
+    def __mul__(self, times: float) -> Beside:
+        return Beside(*(times * one for one in astuple(self)))
+
 
 class Basis(Struct, frozen=True, kw_only=True):
     """The figures of the copy, from which the phases during and after it are predicted.

@@ -6,22 +6,14 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from fanout.efs.load import S3Requests, Work
+from fanout.efs.load import S3Requests
 from fanout.efs.model import FileSystemState, Load
 from fanout.efs.phase_cost import Beside
 from fanout.facts.units import GB
-from fanout.forecast.listing import ListingWalk
+from fanout.forecast.way import Way
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parts.function_size import FunctionSize
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
-
-# Chosen: requests to the ledger, of a segment and of a shard: its rows, its record, its attempts and checkpoints.
-SEGMENT_PUTS, SEGMENT_GETS = 4, 3
-SHARD_PUTS, SHARD_GETS = 9, 6
-# States around the rounds, of each round, and of each child of a Map.
-TRANSITIONS, ROUND_TRANSITIONS, SEGMENT_TRANSITIONS, SHARD_TRANSITIONS = 10, 7, 2, 4
-# Chosen: seconds of the functions around the Maps, each round's two and the seven others.
-SMALL_SECONDS = 60
 
 
 class Dollars(Struct, frozen=True):
@@ -48,9 +40,8 @@ class Dollars(Struct, frozen=True):
 
 
 def dollars_of(
-    work: Work,
+    way: Way,
     requests: S3Requests,
-    listing: ListingWalk,
     function_seconds: float,
     metering: float,
     price: Mapping[str, float],
@@ -58,24 +49,19 @@ def dollars_of(
     services: Mapping[str, float] | None = None,
     function: FunctionSize = FunctionSize(),  # noqa: B008
 ) -> Dollars:
-    """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
-    seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
-    invocations = listing.segments + work.shards + 2 * listing.rounds
-    transitions = TRANSITIONS + ROUND_TRANSITIONS * listing.rounds
-    transitions += SEGMENT_TRANSITIONS * listing.segments + SHARD_TRANSITIONS * work.shards
-    notes = (listing.function_seconds + function_seconds) / NOTE_EVERY_SECONDS
-    puts = SEGMENT_PUTS * listing.segments + SHARD_PUTS * work.shards + notes
-    gets = SEGMENT_GETS * listing.segments + SHARD_GETS * work.shards
+    """The dollars of a run whose functions list and work so long, without logs, and with ``metering`` of EFS."""
+    seconds, counts = function_seconds + way.seconds, way.counts + beside
+    puts = counts.puts + function_seconds / NOTE_EVERY_SECONDS
     return Dollars(
         s3=request_dollars(requests, price),
-        ledger=(gets + beside.gets) * price["s3_get"] + (puts + beside.puts) * price["s3_put"],
+        ledger=counts.gets * price["s3_get"] + puts * price["s3_put"],
         efs=metering,
-        compute=(seconds * function.gigabytes + beside.gb_seconds) * price["lambda_gb_second"]
-        + (invocations + beside.calls) * price["lambda_request"],
-        states=(transitions + beside.transitions) * price["transition"],
-        metrics=beside.metrics * price["metric"],
+        compute=(seconds * function.gigabytes + counts.gb_seconds) * price["lambda_gb_second"]
+        + counts.calls * price["lambda_request"],
+        states=counts.transitions * price["transition"],
+        metrics=counts.metrics * price["metric"],
         services=services or {},
-        signing=beside.signatures * price["kms_request"],
+        signing=counts.signatures * price["kms_request"],
     )
 
 

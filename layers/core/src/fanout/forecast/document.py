@@ -63,6 +63,20 @@ class ForecastFileSystem(Struct, frozen=True):
     credits: ForecastCredits | None
 
 
+class ForecastCounts(Struct, frozen=True):
+    """The functions that are called, the states that are entered, and the requests to the work bucket.
+
+    ``is_short``: one function carries the run from the listing on; ``warm_seconds`` is what that takes in all where the
+    functions are warm.
+    """
+
+    is_short: bool
+    functions: int
+    transitions: int
+    requests: int
+    warm_seconds: float | None
+
+
 class ForecastDocument(Struct, frozen=True):
     """The whole document: seconds by phase, dollars by service and in all, and what is known after the run alone."""
 
@@ -78,6 +92,7 @@ class ForecastDocument(Struct, frozen=True):
     datasync_mode: TaskMode
     prices_date: str
     linked: Count = Count()
+    counts: ForecastCounts | None = None
 
 
 def forecast_document(found: Forecast, begins: float, window: str = "") -> ForecastDocument:
@@ -103,7 +118,15 @@ def forecast_document(found: Forecast, begins: float, window: str = "") -> Forec
         datasync_mode=other.mode,
         prices_date=prices.DATE,
         linked=found.linked,
+        counts=_counts(found, sum(seconds.values())),
     )
+
+
+def _counts(found: Forecast, seconds: float) -> ForecastCounts:
+    way, counts = found.way, found.counts
+    warm = round(seconds - way.warm_seconds, 3) if way.is_short else None
+    requests = round(counts.gets + counts.puts)
+    return ForecastCounts(way.is_short, round(counts.calls), round(counts.transitions), requests, warm)
 
 
 def by_service(dollars: Dollars) -> dict[str, float]:

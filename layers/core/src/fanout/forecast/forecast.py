@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_behind, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
-from fanout.efs.phase_cost import Basis, together
+from fanout.efs.phase_cost import Basis, Beside, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
@@ -20,6 +20,7 @@ from fanout.forecast.datasync import DataSync, datasync_of
 from fanout.forecast.listing import walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
 from fanout.forecast.phases import phases_of
+from fanout.forecast.way import Way, way_of
 from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
@@ -46,7 +47,8 @@ class Limit(StrEnum):
 class Forecast(Struct, frozen=True):
     """``seconds`` is by phase, ``limit_seconds`` what each limit alone would make of the copying.
 
-    ``states`` and ``credits`` are by mount. ``linked`` is what is linked and need not be copied.
+    ``states`` and ``credits`` are by mount. ``linked`` is what is linked and need not be copied. ``counts`` are the
+    requests to the work bucket, calls and states of the run, which goes this ``way``.
     """
 
     seconds: Mapping[str, float]
@@ -55,6 +57,8 @@ class Forecast(Struct, frozen=True):
     states: Mapping[str, FileSystemState]
     credits: Mapping[str, Credits]
     dollars: Dollars
+    way: Way
+    counts: Beside
     datasync: DataSync
     linked: Count = Count()
 
@@ -111,6 +115,10 @@ def forecast(
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
     copying = max(limit_of.values())
+    way = way_of(request, work, listing, copying, alone)
+    if way.is_short:  # no Map starts functions
+        limit_of[Limit.DISPATCH_RATE] = 0.0
+        copying = max(limit_of.values())
     of_copy = max(alone, functions * shared)
     price = prices_with(request.prices)
     basis = Basis(
@@ -126,26 +134,31 @@ def forecast(
     costs = {phase.name: phase.predicted(request, work, basis) for phase in phases_of(request)}
     added = together(costs.values())
     busy = of_copy + added.function_seconds
-    aside = beside_run(request, work, copying, busy, len(measured.keys() & loads.keys()), held=bool(drains))
+    mounts = len(measured.keys() & loads.keys())
+    aside = beside_run(request, work, copying, busy, mounts, held=bool(drains), short=way.is_short)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
+    aside += added.beside
     return Forecast(
-        seconds={phase: cost.seconds for phase, cost in costs.items() if cost.seconds is not None},
+        seconds={
+            phase: way.phases.get(phase, cost.seconds) for phase, cost in costs.items() if cost.seconds is not None
+        },
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(
-            work,
+            way,
             requests + added.requests + requests_behind(request, work, states),
-            listing,
-            busy,
+            listing.function_seconds + busy,
             metering,
             price,
-            aside + added.beside,
+            aside,
             added.services,
             request.function,
         ),
+        way=way,
+        counts=way.counts + aside,
         datasync=datasync_of(request, work, states, price),
         linked=work.linked,
     )

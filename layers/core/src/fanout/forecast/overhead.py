@@ -25,8 +25,8 @@ PACE_TASK_SECONDS = 840.0
 DECISION_GETS, DECISION_PUTS = 2, 4
 # Requests of a poll by a function: reads of both rates; if there is a rate, lists of two minutes' notes of the others.
 LOOK_GETS, LOOK_LISTS = 2, 2
-# EndPacing and the states around it.
-PACE_TRANSITIONS = 4
+# EndPacing; a task of PaceCopy takes two states.
+PACE_TRANSITIONS = 1
 
 
 def measuring(mounts: int) -> Beside:
@@ -80,12 +80,15 @@ def is_paced(request: Request, work: Work) -> bool:
     return work.shards > 1 and not request.course.compares
 
 
-def beside_run(request: Request, work: Work, copying: float, busy: float, mounts: int, *, held: bool) -> Beside:
+def beside_run(
+    request: Request, work: Work, copying: float, busy: float, mounts: int, *, held: bool, short: bool
+) -> Beside:
     """All costs outside a copy of so many seconds, whose functions work ``busy`` seconds together.
 
-    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
+    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits, ``short`` where one
+    function carries the run, which nothing paces.
     """
     is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
     found = measuring(mounts) + looking(busy, is_limited=is_limited)
     found += reporting(request, work) + certifying(request, work)
-    return found + pacing(copying, mounts) if is_paced(request, work) else found
+    return found + pacing(copying, mounts) if is_paced(request, work) and not short else found

@@ -21,6 +21,7 @@ from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
 from fanout.forecast.phases import ONCE
+from fanout.forecast.way import way_of
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
@@ -117,10 +118,12 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
-    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held) + added.beside
-    return dollars_of(
-        work, requests, listing, done.task_seconds, metering, price, aside, added.services, request.function
-    )
+    way = way_of(request, work, listing, done.copying_seconds, done.task_seconds)
+    short = way.is_short
+    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held, short=short)
+    aside += added.beside
+    busy = listing.function_seconds + done.task_seconds
+    return dollars_of(way, requests, busy, metering, price, aside, added.services, request.function)
 
 
 class _Tasks:

@@ -6,14 +6,19 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fanout.efs.load import LIST_PAGE, LISTS_PER_SEGMENT, S3Requests, Work, loads_of
+from fanout.efs.load import S3Requests, Work, lists_of, loads_of
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, Basis, Beside, Done, PhaseCost
 from fanout.facts import tuning
 from fanout.model.books import Count
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
+
+# Requests to the work bucket, calls and states of a verification after the copy: in all, of whole trees besides, and of
+# a shard (as ``forecast.way`` has those of a copy).
+AROUND, WHOLE_TREES = Beside(transitions=2), Beside(gets=44, puts=12, calls=4, transitions=7)
+SHARD = Beside(gets=9, puts=7, calls=1, transitions=4)
 
 
 def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -25,7 +30,8 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     again = basis.list_seconds if request.verifies_after.whole_trees else 0.0
     cost = verification(request, whole, basis.segments)
     seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
-    return replace(cost, seconds=seconds, function_seconds=max(basis.function_seconds, alone))
+    beside = AROUND + SHARD * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
+    return replace(cost, seconds=seconds, function_seconds=max(basis.function_seconds, alone), beside=beside)
 
 
 def verified(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
@@ -47,7 +53,7 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
     if request.verifies_after is Verify.NONE:
         return S3Requests()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
-    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verifies_after.whole_trees else 0.0
+    pages = lists_of(work, segments) if request.verifies_after.whole_trees else 0.0
     read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
     return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
 

@@ -29,12 +29,12 @@ from fanout.planning.behind_mounts import find_behind, refuse_behind, without_ow
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
-from fanout.planning.short_rule import may_go_short
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Writer
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.plan import Origin, Plan, settings_row
 from fanout.request.request import Request, request_at
+from fanout.request.short_rule import may_go_short
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import take_turn
@@ -116,7 +116,7 @@ def plan_transfer(
     if request.course.goes_back:
         pieces = []
     first = begin_round(context, 1, pieces, list_concurrency(plan))
-    short = {"short": True} if "segment" in first and may_go_short(plan) else {}
+    short = {"short": True} if "segment" in first and may_go_short(request) else {}
     return {"run": {**run_reference(plan, ledger, bucket), **short, "functions": called}, "list": first}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fanout.request.plan import Plan
+from fanout.request.request import Request
 
 
-def may_go_short(plan: Plan) -> bool:
-    """Whether one function may carry out a run, as far as that is small.
+def may_go_short(request: Request) -> bool:
+    """Whether one function may carry out the run from the listing on, as far as that is small.
 
     | not                                              | because                                                  |
     |--------------------------------------------------|----------------------------------------------------------|
@@ -15,7 +15,7 @@ def may_go_short(plan: Plan) -> bool:
     | in a window; with a restore of archived objects  | a state waits, and no function does                      |
     | a version is published, or published again       | the link is switched by the function that owns versions  |
     """
-    request, course = plan.request, plan.request.course
+    course = request.course
     proves = bool(request.certificate) or course.deletes_proven or course.compares
     waits = bool(request.limits.window) or request.restores_archived
-    return not (proves or waits or request.between_mounts or plan.version or course.goes_back)
+    return not (proves or waits or request.between_mounts or request.publish is not None or course.goes_back)

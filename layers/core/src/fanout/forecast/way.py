@@ -1,0 +1,94 @@
+"""The way of a run, short or ordinary: the functions, states and requests to the work bucket that it takes.
+
+A small run is carried from the listing to the end of the copy by one function (``flow/short_way.py``), any other by one
+for each step. The figures are those of whole runs of the handlers that tests/functions/test_forecast_counts.py counts;
+it fails where they are a tenth away.
+
+| the function is                               | assumed to take                                        |
+|-----------------------------------------------|--------------------------------------------------------|
+| cold: its sandbox, its imports, its mount     | ``COLD_SECONDS``                                       |
+| warm                                          | ``WARM_SECONDS``                                       |
+| at work besides                               | ``REQUEST_SECONDS`` a request that waits for another   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fanout.efs.load import Work
+from fanout.efs.phase_cost import Beside
+from fanout.facts import tuning
+from fanout.forecast.listing import LISTED_PER_SECOND, ListingWalk
+from fanout.request.request import Request
+from fanout.request.short_rule import may_go_short
+
+COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
+# Gets and puts (lists too) to the work bucket, calls of functions, states: of a run besides its rounds, of a round of
+# listing and each of its segments, of copying and each shard.
+RUN = Beside(gets=61, puts=36, calls=5, transitions=11)
+ROUND = Beside(gets=12, puts=2, calls=1, transitions=5)
+SEGMENT = Beside(gets=6, puts=4, calls=1, transitions=2)
+COPYING = Beside(gets=1, transitions=9)
+SHARD = Beside(gets=7, puts=6, calls=1, transitions=4)
+# The same by function of a run that goes the short way, and of each shard but its first.
+SHORT = {
+    "PlanTransfer": Beside(gets=4, puts=10, calls=1, transitions=2),
+    "ShortWay": Beside(gets=13, puts=26, calls=1, transitions=2),
+    "SummariseTransfer": Beside(gets=29, puts=9, calls=1, transitions=3),
+}
+SHORT_SHARD = Beside(gets=4, puts=6)
+# Requests of these functions that wait for one another (tests/flow/test_requests.py), and the phases that they are.
+IN_SERIES = {"PlanTransfer": 6, "ShortWay": 15, "SummariseTransfer": 9}
+_PHASES = {"PlanTransfer": "plan", "ShortWay": "list", "SummariseTransfer": "summarise"}
+# Chosen: seconds of the functions around the Maps, each round's two and the seven others.
+SMALL_SECONDS = 60.0
+
+
+class Way(Struct, frozen=True):
+    """The way: calls, states and requests to the work bucket; ``seconds`` of the functions that do little.
+
+    ``phases`` are the seconds of those phases that the short way changes, and ``warm_seconds`` what a run of it saves
+    where its functions are warm.
+    """
+
+    is_short: bool
+    counts: Beside
+    seconds: float
+    phases: Mapping[str, float] = {}
+    warm_seconds: float = 0.0
+
+
+def way_of(request: Request, work: Work, listing: ListingWalk, copying: float, alone: float) -> Way:
+    """The way of a run that copies for so many seconds, and would with one function for ``alone``.
+
+    A run counts from the end of its first round of listing on.
+    """
+    if not listing.rounds:
+        return Way(is_short=False, counts=Beside(), seconds=0.0)
+    if not _goes_short(request, work, listing, copying, alone):
+        shards = COPYING + SHARD * work.shards if work.shards else Beside()
+        counts = RUN + ROUND * listing.rounds + SEGMENT * listing.segments + shards
+        return Way(is_short=False, counts=counts, seconds=SMALL_SECONDS * listing.rounds)
+    seconds, listed = short_seconds(), work.listed / LISTED_PER_SECOND
+    phases = {_PHASES[name]: took + listed * (name == "ShortWay") for name, took in seconds.items()}
+    return Way(
+        is_short=True,
+        counts=sum(SHORT.values(), SHORT_SHARD * max(0, work.shards - 1)),
+        seconds=sum(seconds.values()),
+        phases={**phases, "partition": 0.0, "copy": max(copying, alone), "finish": 0.0},
+        warm_seconds=(COLD_SECONDS - WARM_SECONDS) * len(seconds),
+    )
+
+
+def short_seconds() -> dict[str, float]:
+    """Seconds of the functions of a run that goes the short way, which are cold, besides what they list and copy."""
+    return {name: COLD_SECONDS + REQUEST_SECONDS * number for name, number in IN_SERIES.items()}
+
+
+def _goes_short(request: Request, work: Work, listing: ListingWalk, copying: float, alone: float) -> bool:
+    """Whether one function carries the run: its listing is one segment, and its shards do not gain from several."""
+    is_small = work.shards <= 1 or alone <= tuning.SHORT_WAY_SHARDS_SECONDS
+    within = work.listed / LISTED_PER_SECOND + copying <= tuning.SHORT_WAY_SECONDS
+    return may_go_short(request) and listing.segments == 1 and is_small and within
