@@ -139,7 +139,8 @@ class Reason(StrEnum):
         "shorten the path, then start the transfer again: the destination's prefix and the path share 1,024 bytes",
     )
     KEY_NOT_UTF8 = _name(
-        "name is not UTF-8", "rename the file, then start the transfer again; or request on_conflict: escape"
+        "name is not UTF-8",
+        "rename the file, then start the transfer again; or request on_conflict: escape, to a bucket",
     )
     NAME_NOT_ESCAPED = _rejected(
         "name is not one that escape makes",
