@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future
 
 from fanout.facts import tuning
@@ -13,6 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken, NotFound
 from fanout.model.outcome import Reason
+from fanout.ports.whole_source import WholeSource
 from fanout.staging.pack_writer import INDEX, PACKS
 from fanout.staging.packs import Packed, packed_from_row
 from fanout.staging.unseen_tree import UnseenTree
@@ -43,7 +44,7 @@ class PackedTree(UnseenTree):
         return PackedSource(packed, entry, self._objects)
 
 
-class PackedSource:
+class PackedSource(WholeSource):
     """See ``ports.tree.Source``: a staged entry, pinned when it was staged."""
 
     def __init__(self, packed: Packed, entry: Entry, objects: StagedObjects) -> None:
@@ -78,10 +79,6 @@ class PackedSource:
             raise ItemError(Reason.STAGED_BROKEN, f"{key} holds {len(part)} of {length} bytes from {start} on")
         return part
 
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; a staged object is held whole."""
-        yield self.read(offset, length)
-
     def zeros_at(self, offset: int) -> int:
         following = bisect_right(self._ends, offset)
         if following == len(self._ends):
@@ -92,9 +89,6 @@ class PackedSource:
         """See ``ports.tree.Source``: what was read back is what was staged. Raises ``ItemError`` if not."""
         if crc64nvme not in (None, self._packed.crc64nvme):
             raise ItemError(Reason.STAGED_BROKEN, "the staged bytes are not those that were read at the source")
-
-    def close(self) -> None:
-        """See ``ports.tree.Source``; nothing is held open."""
 
 
 class StagedObjects:

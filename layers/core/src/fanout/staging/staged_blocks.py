@@ -10,6 +10,7 @@ from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import NotFound, Transient
 from fanout.model.shard import BigFile, Receipt
 from fanout.ports.tree import Source, Tree
+from fanout.ports.whole_source import WholeSource
 from fanout.staging.pack_writer import BLOCKS
 from fanout.staging.unseen_tree import UnseenTree
 
@@ -107,7 +108,7 @@ class StagedBlocksTree(UnseenTree):
         return data
 
 
-class _StagedBlocks:
+class _StagedBlocks(WholeSource):
     """The ``Source`` of a part of a big file whose blocks are staged."""
 
     attributes = Attributes()
@@ -119,15 +120,5 @@ class _StagedBlocks:
         """See ``ports.tree.Source``; asked for whole blocks alone."""
         return self._tree.read_block(offset, length)
 
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; a block counts when it is compared."""
-        yield self.read(offset, length)
-
     def zeros_at(self, offset: int) -> int:
         return 0 if self._tree.is_staged(offset) else self._tree.block_bytes_of_file
-
-    def confirm(self, crc64nvme: int | None) -> None:
-        """See ``ports.tree.Source``; each block is compared when it is read."""
-
-    def close(self) -> None:
-        """See ``ports.tree.Source``; nothing is held open."""

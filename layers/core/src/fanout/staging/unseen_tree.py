@@ -7,7 +7,7 @@ a segment's entries at the destination, the attributes of a big file at the sour
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fanout.facts import tuning
 from fanout.ledger import keys
@@ -18,6 +18,7 @@ from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.segment import DestinationListing, Prunes, Segment, no_pruning
 from fanout.ports.tree import BlockTarget, Source, Target, Tree
+from fanout.ports.whole_source import WholeSource
 
 
 def _unseen(name: str) -> InvalidRequest:
@@ -106,7 +107,7 @@ class UnseenTree:
         """See ``ports.tree.Tree``; nothing is held open."""
 
 
-class UnseenSource:
+class UnseenSource(WholeSource):
     """See ``ports.tree.Source``: an entry of the other mount of which only the attributes are wanted."""
 
     def __init__(self, ledger: Ledger, entry: Entry) -> None:
@@ -121,16 +122,3 @@ class UnseenSource:
         raise InvalidRequest(
             "run.functions", "this function does not see the source", "start it from the state machine"
         )
-
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; refused."""
-        yield self.read(offset, length)
-
-    def zeros_at(self, offset: int) -> int:
-        return 0
-
-    def confirm(self, crc64nvme: int | None) -> None:
-        """See ``ports.tree.Source``; PackShard confirms every block after reading it."""
-
-    def close(self) -> None:
-        """See ``ports.tree.Source``; nothing is held open."""

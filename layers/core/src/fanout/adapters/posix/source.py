@@ -16,6 +16,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.same_object import MARGIN_NS
+from fanout.ports.whole_source import WholeSource
 
 # Without O_NONBLOCK a FIFO that was put in the file's place would be waited for.
 FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -131,7 +132,7 @@ class FileSource:
         os.close(self._descriptor)
 
 
-class LinkSource:
+class LinkSource(WholeSource):
     """The ``Source`` of a symlink; its bytes are its target.
 
     The target of an inode never changes, so a descriptor of it pins both: what is renamed over the name meanwhile is
@@ -157,21 +158,8 @@ class LinkSource:
     def read(self, offset: int, length: int) -> bytes:
         return self._target[offset : offset + length]
 
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; a target is one piece."""
-        yield self.read(offset, length)
 
-    def zeros_at(self, offset: int) -> int:
-        return 0
-
-    def confirm(self, crc64nvme: int | None) -> None:
-        """See ``ports.tree.Source``; the target was read at once."""
-
-    def close(self) -> None:
-        pass
-
-
-class DirectorySource:
+class DirectorySource(WholeSource):
     """The ``Source`` of a directory; it has attributes and no bytes."""
 
     def __init__(self, directory: int) -> None:
@@ -182,19 +170,6 @@ class DirectorySource:
 
     def read(self, offset: int, length: int) -> bytes:
         return b""
-
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; one piece without bytes."""
-        yield self.read(offset, length)
-
-    def zeros_at(self, offset: int) -> int:
-        return 0
-
-    def confirm(self, crc64nvme: int | None) -> None:
-        """See ``ports.tree.Source``; a directory's content may change while it is copied."""
-
-    def close(self) -> None:
-        pass
 
 
 def open_source(directory: int, name: str, entry: Entry) -> FileSource | LinkSource | DirectorySource:
