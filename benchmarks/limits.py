@@ -30,7 +30,7 @@ from msgspec.structs import asdict
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
 from fanout.facts.units import MIB
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
@@ -111,7 +111,7 @@ def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json
 def work(run_id: str, worker: int, workers: int) -> None:
     """What one worker does: each of its shards until it is done, one task after the other."""
     copy = handler_of("copy_shard")
-    run = {"id": run_id, "prefix": keys.run_prefix(run_id)}
+    run = {"id": run_id, "prefix": run_places.run_prefix(run_id)}
     for row in make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)[worker::workers]:
         event = {"run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.runtime.bootstrap import make_context
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
@@ -75,7 +75,7 @@ def finish_run(run_id: str) -> None:
 
 def _reference(run_id: str) -> dict[str, Any]:
     plan = make_context(run_id, "", SECONDS).ledger.read_plan()
-    return {"id": run_id, "prefix": keys.run_prefix(run_id), "publishes": bool(plan.version)}
+    return {"id": run_id, "prefix": run_places.run_prefix(run_id), "publishes": bool(plan.version)}
 
 
 def main(arguments: list[str]) -> int:

@@ -33,7 +33,7 @@ from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.s3_engine import MOUNT, SECONDS, deployed, environment_of
 from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.errors import FanoutError
 from fanout.model.segment import Segment
@@ -174,7 +174,7 @@ class Runs:
 
     def _copy(self, run_id: str, context: Callable[[], Context]) -> None:
         copy, finish = handler_of("copy_shard"), handler_of("finish_tree")
-        run = {"id": run_id, "prefix": keys.run_prefix(run_id)}
+        run = {"id": run_id, "prefix": run_places.run_prefix(run_id)}
         for row in self._task(lambda: context().ledger.read_json(keys.SHARDS)):
             event = {"run": run, "shard": row["shard"], "cursor": 0}
             while not event.get("done"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from fanout.ledger import keys, probe_keys
+from fanout.ledger import keys, probe_keys, run_places
 
 RUNS = "runs/"
 _RUN = "runs/*/"
@@ -132,16 +132,16 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
 }
 # Beside the runs, and outside of them.
 _BESIDE: dict[str, tuple[str, ...]] = {
-    f"{RUNS}{keys.BATCHES}/*": ("StartBatch",),
-    f"{RUNS}{keys.INDEXES}/*": ("SummariseTransfer",),
-    f"{RUNS}{keys.LATEST}/*": ("SummariseTransfer",),
-    f"{RUNS}{keys.MOUNTS}/*": ("CheckMount",),
-    f"{RUNS}{keys.VERSIONS}/*": ("FinishTree",),
+    f"{RUNS}{run_places.BATCHES}/*": ("StartBatch",),
+    f"{RUNS}{run_places.INDEXES}/*": ("SummariseTransfer",),
+    f"{RUNS}{run_places.LATEST}/*": ("SummariseTransfer",),
+    f"{RUNS}{run_places.MOUNTS}/*": ("CheckMount",),
+    f"{RUNS}{run_places.VERSIONS}/*": ("FinishTree",),
     # Asked by ``fanout doctor`` whether it can write.
-    f"{RUNS}{keys.DOCTOR}/probe": ("CheckMount",),
+    f"{RUNS}{run_places.DOCTOR}/probe": ("CheckMount",),
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
-    f"{keys.SEALS}*": ("PlanTransfer",),
+    f"{run_places.SEALS}*": ("PlanTransfer",),
     "locks/*": ("PlanTransfer", "SummariseTransfer"),
     "probes/*": ("SummariseProbe",),
     _STAGED: ("CopyShard",),
@@ -162,7 +162,7 @@ _NOT_SHORT = {
         *("restores/copies-at-once.json", "restores/*", "deletions/looks/*"),
         *(keys.SOURCE_FENCED, keys.SOURCE_FINISHED, keys.SOURCE_WITHDRAWN),
     )
-} | {f"{RUNS}{keys.VERSIONS}/*", f"{RUNS}{keys.DOCTOR}/probe"}
+} | {f"{RUNS}{run_places.VERSIONS}/*", f"{RUNS}{run_places.DOCTOR}/probe"}
 KINDS: dict[str, tuple[str, ...]] = {
     pattern: (*who, SHORT_WAY) if _STANDS_FOR & {*who} and pattern not in _NOT_SHORT else who
     for pattern, who in _ALONE.items()

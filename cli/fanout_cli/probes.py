@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from fanout.ledger import probe_keys
-from fanout.ledger.keys import run_prefix
+from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import NotFound, cause_message
 from fanout_cli.command_error import EXIT_FAILED, CommandError
 from fanout_cli.documents import document_in

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.ledger.keys import VERSIONS
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import VERSIONS
 from fanout.model.document import utc
 from fanout.publishing.kept_versions import PublishedTree, VersionNote
 from fanout.report.text import size, visible

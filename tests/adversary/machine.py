@@ -15,8 +15,8 @@ from fanout.flow.calls import Stack
 from fanout.flow.steps import MOUNTING, STEPS, Mount, run_step
 from fanout.flow.walker import Failed, Walker, by_class
 from fanout.ledger.kept import KeptStore
-from fanout.ledger.keys import run_prefix
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.ports.store import WorkStore

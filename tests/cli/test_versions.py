@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fanout.ledger.documents import document_row
-from fanout.ledger.keys import VERSIONS, versions_name
+from fanout.ledger.run_places import VERSIONS, versions_name
 from fanout.model.books import Count
 from fanout.publishing.kept_versions import PublishedTree, VersionNote
 from tests.cli.conftest import Aws

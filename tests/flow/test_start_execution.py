@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.flow import events
 from fanout.flow.calls import Stack
 from fanout.flow.steps import STEPS, run_step
-from fanout.ledger.keys import BESIDE_THE_RUNS
+from fanout.ledger.run_places import BESIDE_THE_RUNS
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, Transient

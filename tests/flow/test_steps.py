@@ -11,7 +11,7 @@ import pytest
 
 from fanout.flow.events import batch_run_id
 from fanout.flow.steps import STEPS
-from fanout.ledger.keys import run_prefix
+from fanout.ledger.run_places import run_prefix
 from fanout.ledger.run_seal import PROVERS
 from tests.support.definitions import definition
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.keys import BESIDE_THE_RUNS
+from fanout.ledger.run_places import BESIDE_THE_RUNS
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest

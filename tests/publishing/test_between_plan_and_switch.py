@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from fanout.ledger import keys
+from fanout.ledger import run_places
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -248,7 +248,7 @@ def test_a_function_that_wakes_up_late_does_not_leave_people_an_old_list_of_vers
 
     monkeypatch.setattr(Ledger, "write", late)
     second.switch()
-    shown = Ledger(world.store, keys.VERSIONS).read(woke[0], PublishedTree)
+    shown = Ledger(world.store, run_places.VERSIONS).read(woke[0], PublishedTree)
     assert (shown.published, [note.version for note in shown.versions]) == ("v3", ["v3", "v2", "v1"])
 
 

@@ -13,7 +13,7 @@ import pytest
 from fanout.adapters.posix.publishing import versions as versions_below_a_mount
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.tree import PosixTree
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.planning.check_mount import check_mount
@@ -34,7 +34,7 @@ def until_the_switch(world: PublishingWorld, request: Json = REQUEST) -> None:
 
 def known(world: PublishingWorld) -> list[str]:
     """What ``fanout versions`` shows."""
-    ledger = world.ledger.of_run(keys.VERSIONS)
+    ledger = world.ledger.of_run(run_places.VERSIONS)
     (key,) = ledger.keys("")
     return [one["version"] for one in ledger.read_json(key)["versions"]]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fanout.ledger import keys
+from fanout.ledger import run_places
 from tests.support.memory_store import MemoryStore
 
 
@@ -57,7 +57,7 @@ class CountedStore(MemoryStore):
         return depth
 
     def _count(self, kind: str, key: str) -> None:
-        if key.startswith(keys.SEALS):  # of the tests' runs: the event of a deployed function says it
+        if key.startswith(run_places.SEALS):  # of the tests' runs: the event of a deployed function says it
             return
         is_own = threading.get_ident() == self._own
         depth = 1 + (self._deepest if is_own else self._depth())

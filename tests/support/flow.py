@@ -15,8 +15,8 @@ from fanout.flow.steps import STEPS, functions_of, run_step
 from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.kept import KeptStore
-from fanout.ledger.keys import run_prefix
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
 from fanout.ports.aws import ObjectArchive, Signer

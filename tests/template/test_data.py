@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.ledger.keys import staged_prefix
+from fanout.ledger.run_places import staged_prefix
 from tests.template.templates import actions, policies, resources, template
 
 

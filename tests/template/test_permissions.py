@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fanout.certificate.document import ALGORITHM, KEY_SPEC
-from fanout.ledger import keys
+from fanout.ledger import run_places
 from fanout.pacing.pace_copy import LABEL
 from tests.template.templates import (
     EVERY,
@@ -145,8 +145,8 @@ def test_the_ledger_is_read_with_one_permission_and_lies_where_it_expires() -> N
         (name, action) for name, s in allowing() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
     }
     assert allowed == {("LedgerPolicy", "s3:GetObject")}
-    for name in keys.BESIDE_THE_RUNS:
-        assert keys.run_prefix(name) == f"runs/{name}/"  # so that it expires with the runs, too
+    for name in run_places.BESIDE_THE_RUNS:
+        assert run_places.run_prefix(name) == f"runs/{name}/"  # so that it expires with the runs, too
 
 
 def test_what_plans_reads_the_results_that_one_function_writes() -> None:

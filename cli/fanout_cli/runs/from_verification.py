@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.books.summary_document import Status
-from fanout.ledger.keys import FAILURES, SUMMARY, run_prefix
+from fanout.ledger.keys import FAILURES, SUMMARY
+from fanout.ledger.run_places import run_prefix
 from fanout.model.outcome import Reason
 from fanout.request.command_line import command_of
 from fanout.request.course import Mode

@@ -15,8 +15,9 @@ from rich.console import Console
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.books.step import Verb
-from fanout.ledger.keys import SUMMARY, run_prefix
+from fanout.ledger.keys import SUMMARY
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.model.location import S3Location
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.errors import LocalRunError

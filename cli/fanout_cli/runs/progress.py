@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fanout.ledger.keys import run_prefix
+from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import NotFound
 
 

@@ -6,7 +6,8 @@ import json
 
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
-from fanout.ledger.keys import LIMITS, PLAN, run_prefix
+from fanout.ledger.keys import LIMITS, PLAN
+from fanout.ledger.run_places import run_prefix
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
 from fanout.work.rates.run_limits import RunLimits

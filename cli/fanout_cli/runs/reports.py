@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from fanout.deleting.deletion_results import deleted_entries
-from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
+from fanout.ledger.keys import FAILURES, REPORT, SUMMARY
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
 from fanout_cli.documents import document_in

@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 
-from fanout.ledger.keys import BESIDE_THE_RUNS
+from fanout.ledger.run_places import BESIDE_THE_RUNS
 from fanout_cli.command_error import CommandError
 
 # Between the name of a schedule, which holds no such sign, and what tells its runs apart.

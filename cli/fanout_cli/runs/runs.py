@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from fanout.books.summary_document import Status
-from fanout.ledger.keys import FAILURES, PLAN, REQUEST, SUMMARY, run_prefix
+from fanout.ledger.keys import FAILURES, PLAN, REQUEST, SUMMARY
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.documents import document_in

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fanout.ledger.keys import SUMMARY, run_prefix
+from fanout.ledger.keys import SUMMARY
+from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import FanoutError
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.runs.progress import BucketStore

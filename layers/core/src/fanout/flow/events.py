@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import convert
 
-from fanout.ledger.keys import run_prefix, verification_prefix
+from fanout.ledger.run_places import run_prefix, verification_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment

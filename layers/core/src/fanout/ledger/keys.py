@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from hashlib import sha256
-
-from fanout.model.errors import InvalidRequest
 
 REQUEST = "request.json"
 PLAN = "plan.json"
@@ -80,68 +77,13 @@ CARRIED = "segments/carried-"
 # For people who watch: how far tasks are, and whom a run waits for. No state reads them.
 PROGRESS = "progress/"
 WAITING = "waiting.json"
-# No run, but a place next to the runs, so that it expires with them: manifests of batches of S3's events.
-BATCHES = "batches"
-# The same: which run's index the next run of a transfer uses.
-INDEXES = "indexes"
-# The same: what the last run that wrote to a mount found that it cannot keep.
-MOUNTS = "mounts"
-# The same: the figures of the last run with a source, a destination and a mode, which the next one's report shows.
-LATEST = "latest"
-# The same: the versions of a published tree, for people who ask for them.
-VERSIONS = "versions"
-# The same: whether ``fanout doctor`` can write.
-DOCTOR = "doctor"
-# No run can have one of these names.
-BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
 
-# Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
-SEALS = "seals/"
 # What operators and the pacing write into a ledger that is sealed; it changes how fast a run is, and nothing else.
 UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
 
-# docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 # Chosen: two bounds in hex, each a component of a key that a file of that name can hold.
 _BOUND_BYTES = 120
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
-
-
-def run_prefix(run_id: str) -> str:
-    """The prefix of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
-    if not _RUN_ID.fullmatch(run_id):
-        raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
-    return f"runs/{run_id}/"
-
-
-def check_run_name(run_id: str, field: str = "run_id") -> None:
-    """Raise ``InvalidRequest`` for the name of a run, or of a probe, whose ledger would be another place."""
-    run_prefix(run_id)
-    if run_id in BESIDE_THE_RUNS:
-        problem = f"{run_id!r} is the name of a place beside the ledgers of runs"
-        raise InvalidRequest(field, problem, "start it under another name")
-
-
-def verification_prefix(run_id: str) -> str:
-    """The prefix of the ledger of comparing both trees, inside a run's own."""
-    return f"{run_prefix(run_id)}{VERIFICATION}"
-
-
-def seal_key(run_id: str) -> str:
-    """Below ``SEALS``: the secret of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
-    return f"{run_prefix(run_id).removeprefix('runs/')[:-1]}.json"
-
-
-def is_failures(key: str) -> bool:
-    """Whether a key of the work bucket is that of a run's failures, and of nothing else that a run wrote."""
-    runs, _, rest = key.partition("/")
-    run_id, _, name = rest.partition("/")
-    return (runs, name) == ("runs", FAILURES) and _RUN_ID.fullmatch(run_id) is not None
-
-
-def versions_name(destination: str) -> str:
-    """The name of what is known of a published tree, for people, in ``VERSIONS``."""
-    return f"{sha256(destination.encode()).hexdigest()[:32]}.json"
 
 
 def round_key(number: int) -> str:
@@ -357,11 +299,6 @@ def source_checksums_prefix(shard_id: str) -> str:
     return f"checksums/{shard_id}/"
 
 
-def staged_prefix(run_id: str) -> str:
-    """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
-    return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
-
-
 def destination_id(shard_id: str) -> str:
     """The name of the checksums of a shard's entries at the destination, next to those of the source."""
     return f"destination-{shard_id}"
@@ -385,16 +322,6 @@ def not_told_prefix(shard_id: str) -> str:
 def archived_prefix(shard_id: str) -> str:
     """Which entries of a shard a verification could not read because they are archived."""
     return f"{ARCHIVED}{shard_id}/"
-
-
-def owners_key(mount: str) -> str:
-    """Below ``MOUNTS``: whether owners can be kept on a mount."""
-    return f"{sha256(mount.encode()).hexdigest()[:32]}.json"
-
-
-def latest_key(source: str, destination: str, mode: str) -> str:
-    """Below ``LATEST``: the last run with these ends and this mode."""
-    return f"{sha256(json.dumps([source, destination, mode]).encode()).hexdigest()[:32]}.json"
 
 
 NOTES = "notes/"

@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fanout.ledger import keys, probe_keys
+from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.coverage import Range, ranges_of
 from fanout.ledger.documents import Marker, Notes, PhaseBegan, Totals
@@ -48,13 +48,13 @@ class Ledger(LedgerObjects):
     """The ledger of one run below its prefix."""
 
     def __init__(self, store: WorkStore, run_id: str, prefix: str = "", seal: Seal | None = None) -> None:
-        super().__init__(store, prefix or keys.run_prefix(run_id), seal)
+        super().__init__(store, prefix or run_places.run_prefix(run_id), seal)
         self.run_id = run_id
         self._confined = ConfinedRows(lambda: self.read(keys.PLAN, Plan))
 
     def verification(self) -> Ledger:
         """The ledger, inside this one, of comparing both trees after the copy."""
-        return Ledger(self._store, self.run_id, keys.verification_prefix(self.run_id), self._seal)
+        return Ledger(self._store, self.run_id, run_places.verification_prefix(self.run_id), self._seal)
 
     def sealed(self, seal: Seal) -> Ledger:
         """The same ledger, which seals and reads with a secret what lies below the seal's prefix."""
@@ -62,7 +62,7 @@ class Ledger(LedgerObjects):
 
     def kept(self) -> Ledger:
         """The same ledger as it is at the first read; for a task during which nobody else writes what it reads."""
-        return Ledger(KeptStore(self._store, keys.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
+        return Ledger(KeptStore(self._store, run_places.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
 
     def settle(self) -> None:
         """Send what waits to be written side by side; only a ledger that is kept has any."""
@@ -81,12 +81,12 @@ class Ledger(LedgerObjects):
 
     def of_seals(self) -> Ledger:
         """Where the secrets of runs lie, which not everybody reads."""
-        return Ledger(self._store, self.run_id, keys.SEALS)
+        return Ledger(self._store, self.run_id, run_places.SEALS)
 
     @property
     def is_verification(self) -> bool:
         """Whether this is the ledger inside the run's own."""
-        return self.prefix != keys.run_prefix(self.run_id)
+        return self.prefix != run_places.run_prefix(self.run_id)
 
     def whole_run(self) -> Ledger:
         """The run's own ledger."""
@@ -102,11 +102,11 @@ class Ledger(LedgerObjects):
 
     def staged(self) -> Ledger:
         """The objects that the run stages between two mounts, outside its ledger."""
-        return Ledger(self._store, self.run_id, keys.staged_prefix(self.run_id))
+        return Ledger(self._store, self.run_id, run_places.staged_prefix(self.run_id))
 
     def remove(self, prefix: str) -> None:
         """Remove all below a prefix, relative to the ledger's own; only of what is staged."""
-        if self.prefix != keys.staged_prefix(self.run_id):
+        if self.prefix != run_places.staged_prefix(self.run_id):
             raise LedgerBroken(f"{self.prefix}{prefix} is not to be removed: a run's ledger stays")
         found = self._store.list(self.prefix + prefix)
         while batch := list(islice(found, _REMOVED_AT_ONCE)):

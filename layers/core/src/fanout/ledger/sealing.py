@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from fanout.ledger import keys
+from fanout.ledger import run_places
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_seal import PROVERS, SIGNER, RunSeal, Seal
 
@@ -28,17 +28,17 @@ def demanding(ledger: Ledger) -> Ledger:
 
 def find_seal(ledger: Ledger) -> RunSeal | None:
     """The seal of a run that is to be certified; ``None`` of any other."""
-    return ledger.of_seals().find(keys.seal_key(ledger.run_id), RunSeal)
+    return ledger.of_seals().find(run_places.seal_key(ledger.run_id), RunSeal)
 
 
 def read_seal(ledger: Ledger) -> RunSeal:
     """The seal of a run that is to be certified. Raises ``LedgerBroken`` where there is none."""
-    return ledger.of_seals().read(keys.seal_key(ledger.run_id), RunSeal)
+    return ledger.of_seals().read(run_places.seal_key(ledger.run_id), RunSeal)
 
 
 def write_seal(seal: RunSeal, ledger: Ledger) -> None:
     """Write the run's seal where only those who prove, and the signer, can read it."""
-    ledger.of_seals().write(keys.seal_key(ledger.run_id), seal)
+    ledger.of_seals().write(run_places.seal_key(ledger.run_id), seal)
 
 
 def _secret_of(ledger: Ledger) -> Callable[[], bytes]:

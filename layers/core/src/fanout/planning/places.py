@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.model.segment import Segment
@@ -91,8 +91,8 @@ def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool,
                 yield field, ManifestLocation(end.bucket, end.place), False, _ANOTHER_BUCKET
     manifest = request.manifest
     if manifest is not None:
-        is_batch = manifest.key.startswith(keys.run_prefix(keys.BATCHES))
-        yield "manifest", manifest, is_batch or keys.is_failures(manifest.key), _FAILURES_ALONE
+        is_batch = manifest.key.startswith(run_places.run_prefix(run_places.BATCHES))
+        yield "manifest", manifest, is_batch or run_places.is_failures(manifest.key), _FAILURES_ALONE
 
 
 def refuse_same_bucket(plan: Plan, context: Context) -> list[str]:

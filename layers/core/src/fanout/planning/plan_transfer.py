@@ -13,7 +13,7 @@ from fanout import __version__
 from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.once import write_once
@@ -154,7 +154,7 @@ def check_new(ledger: Ledger) -> None:
 
     Files of an earlier attempt of this task are overwritten, but for its plan, which stays.
     """
-    keys.check_run_name(ledger.run_id)
+    run_places.check_run_name(ledger.run_id)
     notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
     documents = (
         keys.REQUEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fanout.ledger.keys import BATCHES
+from fanout.ledger.run_places import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.json_text import json_value

@@ -7,7 +7,7 @@ from typing import Any
 from fanout.efs.measurement import state_of
 from fanout.efs.model import FileSystemState
 from fanout.ledger import probe_keys as keys
-from fanout.ledger.keys import check_run_name
+from fanout.ledger.run_places import check_run_name
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.probe.experiments import ENDS_PART, rounds_of

@@ -13,7 +13,7 @@ from fanout.books.summary_document import Published, Status
 from fanout.books.verification_results import verification_of
 from fanout.copying.linking import Sealed, VersionBefore
 from fanout.finishing.finish_directories import directories_failed
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
@@ -181,5 +181,5 @@ def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> N
         now = PublishedTree(destination, publish.link, versions.published(), newest_first(notes_of(versions).values()))
         if now == shown:
             return
-        ledger.of_run(keys.VERSIONS).write(keys.versions_name(destination), now)
+        ledger.of_run(run_places.VERSIONS).write(run_places.versions_name(destination), now)
         shown = now

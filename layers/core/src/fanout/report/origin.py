@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from fanout.ledger.keys import run_prefix
+from fanout.ledger.run_places import run_prefix
 from fanout.request.plan import Origin
 
 # The names of state machine and log groups are those of template.yaml.

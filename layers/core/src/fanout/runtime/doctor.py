@@ -11,7 +11,7 @@ from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
-from fanout.ledger.keys import DOCTOR, run_prefix
+from fanout.ledger.run_places import DOCTOR, run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
 from fanout.ports.finding import Finding, fail, ok

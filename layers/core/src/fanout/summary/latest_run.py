@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.books.summary_document import EarlierRun, SummaryDocument, figures_of
-from fanout.ledger import keys
+from fanout.ledger import run_places
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.model.errors import LedgerBroken
@@ -26,7 +26,7 @@ class Latest(Struct, frozen=True):
 def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[str]]:
     """The run before this one, and a note if its figures cannot be read; ``None`` if none is on record."""
     try:
-        latest = ledger.of_run(keys.LATEST).find(_key(plan), Latest)
+        latest = ledger.of_run(run_places.LATEST).find(_key(plan), Latest)
     except LedgerBroken as error:
         problem = str(error).removesuffix(f"; {START_AGAIN}")
         return None, [f"the figures of the run before cannot be read, so none stand beside this one's: {problem}"[:500]]
@@ -37,9 +37,9 @@ def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[st
 
 def write_latest(plan: Plan, summary: SummaryDocument, ledger: Ledger) -> None:
     """Make this run the one that the next run is compared with."""
-    ledger.of_run(keys.LATEST).write(_key(plan), Latest(figures_of(summary), summary.earlier))
+    ledger.of_run(run_places.LATEST).write(_key(plan), Latest(figures_of(summary), summary.earlier))
 
 
 def _key(plan: Plan) -> str:
     request = plan.request
-    return keys.latest_key(str(request.source), str(request.destination), request.mode.value)
+    return run_places.latest_key(str(request.source), str(request.destination), request.mode.value)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation
@@ -61,19 +61,19 @@ def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
     """Write down what trying owners at the destination found: for this run, and for one that only compares."""
     found = Owners(" ".join(limitations))
     ledger.write(keys.OWNERS, found)
-    ledger.of_run(keys.MOUNTS).write(_mount_key(plan), found)
+    ledger.of_run(run_places.MOUNTS).write(_mount_key(plan), found)
 
 
 def recall_owners(plan: Plan, ledger: Ledger) -> None:
     """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(keys.MOUNTS).find(_mount_key(plan), Owners)
+    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan), Owners)
     if found is not None:
         ledger.write(keys.OWNERS, found)
 
 
 def _mount_key(plan: Plan) -> str:
     assert isinstance(plan.request.destination, MountLocation)
-    return keys.owners_key(plan.request.destination.mount)
+    return run_places.owners_key(plan.request.destination.mount)
 
 
 def _owner_limitation(ledger: Ledger) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gzip import BadGzipFile
 from itertools import groupby
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.copied_index import (
     Index,
@@ -41,7 +41,7 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
     """
     if not keeps_index(plan) or plan.version:
         return
-    run_id, indexes, name = "", ledger.of_run(keys.INDEXES), f"{transfer_digest(plan)}.json"
+    run_id, indexes, name = "", ledger.of_run(run_places.INDEXES), f"{transfer_digest(plan)}.json"
     if indexes.has(name):
         try:
             found = indexes.read(name, IndexOf).run

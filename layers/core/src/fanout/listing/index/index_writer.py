@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.copied_index import Index, IndexOf, IndexRows, indexed_kinds, keeps_index, transfer_digest
 from fanout.model.columns import FileColumns
@@ -84,4 +84,4 @@ def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
     ledger.write(keys.INDEX, Index(files, began, ended))
     if plan.version:  # whoever publishes next finds it by the name of the version
         return
-    ledger.of_run(keys.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
+    ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
