@@ -71,7 +71,7 @@ class Ledger(LedgerObjects):
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """What is written inside is sent at the end, also where an error ends it."""
+        """Sends at the end what is written inside, also where an error ends it."""
         try:
             yield
         except Exception:
