@@ -41,7 +41,7 @@ def _files(room: str, *names: str) -> tuple[str, ...]:
 WHOLE = (
     Selection("inside", (_INSIDE,), 2700),
     Selection("posix", ("tests/adapters/posix",), 3600),
-    Selection("mounts", ("tests/contract", "-k", "directory or mount-root"), 3600),
+    Selection("mounts", ("tests/contract", "-k", "(directory or mount-root) and not server"), 3600),
     Selection(
         "runs",
         (

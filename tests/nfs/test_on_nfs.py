@@ -32,6 +32,7 @@ def lab() -> None:
 @pytest.mark.parametrize("selection", asked_for(), ids=lambda one: one.name)
 def test_on_nfs(selection: Selection, tmp_path: Path, subtests: pytest.Subtests) -> None:
     options = ["-p", "no:cacheprovider", "--basetemp", "/mnt/a/tests", "--junit-xml", "/run/results/junit.xml"]
+    options += ["-o", "tmp_path_retention_policy=none"]  # the server's disk is small
     inner = ["pytest", "-v", "--timeout", "900", *options, *selection.arguments]
     status, console = _in_guest(inner, selection.seconds, tmp_path)
     found = tmp_path / "junit.xml"

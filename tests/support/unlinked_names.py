@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def keep_names_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def unlink(name: Any, *, dir_fd: int | None = None) -> None:
         above = os.getcwd() if dir_fd is None else os.readlink(f"/proc/self/fd/{dir_fd}")
         path = f"{above}/{os.fsdecode(name)}"
-        if path not in open_paths():
+        if path not in open_paths() or Path(path).is_dir():
             plain["unlink"](name, dir_fd=dir_fd)
         elif path in hidden:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), name)
