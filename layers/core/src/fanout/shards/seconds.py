@@ -6,7 +6,7 @@ A request can ask for more operations at a destination that is a file system:
 |-----------------------------|------|-------------------------------------------------------------------------|
 | ``attributes.uid``, ``gid`` | 3    | a chown, a chmod after it, and the ACCESS that a link then asks first   |
 | ``overwrite: never``        | 0    | a link and the removal of the staged name, as without it                |
-| ``overwrite: if-newer``     | 1    | a refused link, a look at what is there and a rename in their place     |
+| ``overwrite: if-newer``     | 1    | a refused link, a look at what is there, and a rename in their place    |
 | ``backup_to``               | 3    | the same, the link that keeps what is there, and ACCESS before it       |
 
 Each entry counts as one whose place is taken: what is there is not known for all.
