@@ -1,9 +1,11 @@
-"""One deployment for each module, so that no run and no measurement of one is there for another; but for those that
-copy trees of their own on ``local``, which share one."""
+"""One state for each module, so that no run and no measurement of one is there for another; but for those that copy
+trees of their own on ``local``, which share one. The stack is built and deployed once: each module begins with what
+that left."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +31,23 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The state of the modules, which the functions name by its path, and what the command left there from nothing."""
+    state, left = tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("deployed") / "state"
+    answer = fanout("up", "--mount", f"data={tmp_path_factory.mktemp('mount')}", "--state", state)
+    assert answer.returncode == 0, answer.stderr
+    assert fanout("down", "--state", state).returncode == 0
+    return state, state.rename(left)
+
+
 @pytest.fixture(scope="module")
-def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the local stack of the module keeps its state; the first test that starts it deploys."""
-    return tmp_path_factory.mktemp("state")
+def state(deployed: tuple[Path, Path]) -> Iterator[Path]:
+    """Where the local stack of the module keeps its state: deployed, and nothing has run on it."""
+    state, left = deployed
+    shutil.copytree(left, state, symlinks=True)
+    yield state
+    shutil.rmtree(state)
 
 
 @dataclass
