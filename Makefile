@@ -9,7 +9,7 @@ UV := $(TOOLS)/uv/bin/uv
 # Where it is set, as in an image, each start of a command compiles every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-tests demo check check-code check-rest test unit adversary nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check check-code check-rest test unit adversary model nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -58,6 +58,10 @@ SECONDS ?= 600
 adversary: setup-tests ## New seeds of the adversary for SECONDS: whole runs among faults, lies and other writers
 	$(PY) -m tests.adversary --seconds $(SECONDS)
 
+model: setup-tests ## The protocol, explored state by state, its mends taken out, and real runs held against it (cargo)
+	@scripts/setup-model.sh
+	nice $(PY) -m tests.protocol
+
 nfs: setup-tests ## Tests on a real NFSv4.1 client and server in a virtual machine (root, QEMU): hours without KVM
 	FANOUT_NFS=whole $(PY) -m pytest -v tests/nfs
 
@@ -66,6 +70,7 @@ docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_man.py
 	$(PY) scripts/generate_state_machines.py
 	$(PY) scripts/generate_policies.py
+	$(PY) -m scripts.draw_protocol
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
 

@@ -1,0 +1,1 @@
+"""What real runs did, held against the protocol that `model/` explores."""
