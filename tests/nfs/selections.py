@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass
 
 IN_GUEST = "FANOUT_IN_GUEST" in os.environ
-# ``required``: a machine that cannot run a guest fails. ``whole``: that, and every selection.
+# ``offered``: where no guest comes up, tests are skipped with the reason. ``required``: they fail then. ``whole``: they
+# fail then, and every selection runs.
 ASKED = os.environ.get("FANOUT_NFS", "")
+IS_REQUIRED = ASKED in ("required", "whole")
 
 
 @dataclass(frozen=True)

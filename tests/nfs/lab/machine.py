@@ -22,6 +22,7 @@ TOOLS = (QEMU, "busybox", "depmod", "rpc.nfsd", "rpc.mountd", "exportfs", "mount
 MEMORY = "4G"
 # Chosen: nested virtualisation may be offered and hang. Translated, a guest on a busy machine is up within 25 seconds.
 KVM_SECONDS = 30.0
+TRANSLATED_SECONDS = 240.0
 
 
 def lacks() -> str:
@@ -37,7 +38,10 @@ def lacks() -> str:
 
 def run(command: str, results: Path, seconds: float, out: IO[bytes] | None = None) -> int | None:
     """The status of a shell command in a guest of its own, in which ``results`` is ``/run/results``; None if it is
-    not done in time. What the guest says goes to ``results/console`` and to ``out``."""
+    not done in time. What the guest says goes to ``results/console`` and to ``out``.
+
+    Raises ``RuntimeError`` where no guest comes up.
+    """
     image = kernel()
     for name, options in _accelerators():
         with tempfile.TemporaryDirectory(prefix="nfs-") as at, _host_files(Path(at)) as socket:
@@ -47,8 +51,11 @@ def run(command: str, results: Path, seconds: float, out: IO[bytes] | None = Non
             files.append(("command", 0o100644, command.encode()))
             initrd.write_bytes(_four((CACHE / "initrd").read_bytes()) + cpio(files))
             guest = _Guest([*options, *_machine(socket, image, initrd)], results / "console", out)
-            if name == "kvm" and not guest.up.wait(KVM_SECONDS):
+            if not guest.up.wait(KVM_SECONDS if name == "kvm" else TRANSLATED_SECONDS):
                 guest.end()
+                if name != "kvm":
+                    said = (results / "console").read_text(errors="replace")
+                    raise RuntimeError(f"not up within {TRANSLATED_SECONDS:.0f} s:\n{said[-5000:]}")
                 (CACHE / "no-kvm").touch()
                 continue
             guest.wait(seconds)
