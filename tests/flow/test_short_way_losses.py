@@ -13,12 +13,14 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.flow.short_way import FIRST, definition, places
 from fanout.model.document import Json
+from fanout.model.entry import Kind
 from fanout.report import page
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
 from tests.contract.test_write_turns import Known
 from tests.support.finishing import difference, filled_tree
 from tests.support.flow import ManualClock, World
+from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
 
 REQUEST: Json = {
@@ -177,3 +179,35 @@ def test_a_short_way_that_wakes_up_after_the_run_changes_nothing(tmp_path: Path)
         world.walk("SummariseTransfer", state, "TransferSucceeded?")
         assert told(world.summary()) == whole, cut
         shutil.rmtree(mount)
+
+
+def test_a_short_way_whose_run_was_stopped_writes_over_nothing_of_a_later_run_in_a_bucket() -> None:
+    def stopped_at(cut: int | None) -> tuple[int, bytes]:
+        """The requests of the short way, and what the bucket then holds."""
+        store, clock, active = Fragile(), ManualClock(), {"run-1", "run-2"}
+        world = World(store=store, clock=clock, short=True, turns=WriteTurns(store, Known(active), clock))
+        request = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}
+        written(world, b"first")
+        state = world.walk("PlanTransfer", request, "AlreadyRunning?")[1]
+
+        def later_run() -> None:
+            active.remove("run-1")
+            written(world, b"later")
+            assert world.next_run("run-2").run(request)["status"] == "SUCCEEDED"
+            written(world, b"written after both")
+
+        store.asked, store.left, store.at = 0, cut, later_run
+        short_way(world, state)
+        assert isinstance(world.destination, MemoryTree)
+        return store.asked, world.destination.contents()["file"].data
+
+    asked, whole = stopped_at(None)
+    assert whole == b"first"
+    for cut in range(asked):
+        assert stopped_at(cut)[1] == b"later", cut
+
+
+def written(world: World, data: bytes) -> None:
+    """Write the one file of the source."""
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("file", Kind.FILE, data)

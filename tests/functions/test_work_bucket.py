@@ -70,6 +70,8 @@ def test_the_ledger_turns_and_staging_stay_allowed() -> None:
         ("PlanTransferFunction", "s3:PutObject", "locks/s3/bucket.json"),
         ("PlanTransferFunction", "s3:GetObject", "probes/data/newest.json"),
         ("CheckMountFunction", "s3:GetObject", "locks/mounts/data.json"),
+        ("ShortWayFunction", "s3:GetObject", "locks/mounts/data.json"),
+        ("ShortWayFunction", "s3:GetObject", "locks/s3/bucket.json"),
         ("VerifyShardFunction", "s3:GetObject", "seals/r"),
         ("PlanTransferFunction", "s3:PutObject", "seals/r"),
         ("DeleteShardFunction", "s3:PutObject", "runs/r/outcomes/shards/1/n.json"),

@@ -12,6 +12,10 @@ all of them. Where the walk cannot go on, it hands the data of a state on, and S
 
 A function that is lost may still be at work, or wake up later. It begins no step after ``tuning.SHORT_WAY_SECONDS``,
 for which Step Functions waits before it goes on; a step that it has begun is fenced as any task that was lost.
+
+So is a function whose run was stopped, on a mount. A bucket fences nobody: a write there names what was listed. So the
+function asks, once it has listed and before it writes, whether its run still has its turn there. What a later run
+writes is then newer than the listing, and no write of this run replaces it.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.ports.clock import Clock
+from fanout.request.request import is_fenced
 from fanout.shards.rounds import RoundRecord
 from fanout.work.context import Context
 
@@ -42,6 +47,8 @@ DEFINITION = Path(__file__).with_name("transfer.json")
 FIRST, ASKS = "CheckMount", "HowFar?"
 # The places that the walk does not go on from.
 ENDS = frozenset({"OpenRound", "BeginDeletion", "BeginVerification", "VerifyShards", "SummariseTransfer"})
+# The steps that write to a bucket.
+_WRITING = ("CopyShard", "FinishTree")
 # Maps have no function to pace here.
 _PACING = ("PaceCopy", "EndPacing")
 
@@ -97,6 +104,7 @@ class _Tasks:
         self._begin: Begin = stack.begin
         self._clock: Clock = context.clock
         self._stack, self._ledger = stack, context.ledger
+        self._has_turn = False
         self._until = datetime.fromisoformat(event["entered"]).timestamp() + tuning.SHORT_WAY_SECONDS
 
     def now(self) -> float:
@@ -119,6 +127,9 @@ class _Tasks:
         step = STEPS[name]
         with self._begin(step.acts_as or name) as inside:
             self._ledger = inside.ledger
+            if name in _WRITING and not self._has_turn:
+                _ask_for_turn(inside)
+                self._has_turn = True
             return step.answers(event, run_step(replace(step, keeps=False), event, inside, self._stack))
 
     def items(self, _bucket: str, key: str) -> Any:
@@ -128,3 +139,11 @@ class _Tasks:
         if len(rows) > 1 and seconds > tuning.SHORT_WAY_SHARDS_SECONDS:
             raise HandedOn(f"{len(rows):,} shards of {seconds:.0f} s are for as many functions")
         return rows
+
+
+def _ask_for_turn(context: Context) -> None:
+    """Raise ``Superseded`` if the run has its turn no more at a bucket that it writes to."""
+    plan = context.ledger.read_plan()
+    for end in plan.request.written_ends:
+        if context.turns is not None and not is_fenced(end):
+            context.turns.turn(plan, end)
