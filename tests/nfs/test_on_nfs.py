@@ -63,6 +63,8 @@ def _in_guest(module: list[str], seconds: float, results: Path) -> tuple[int, st
             raise
         pytest.skip(f"no guest can run here: {error}")
     console = (results / "console").read_text(errors="replace")
+    if status is None and not IS_REQUIRED:
+        pytest.skip(f"this machine's guest is too slow: not done within {BOOT_SECONDS + seconds:.0f} s")
     assert status is not None, f"not done in time:\n{console[-5000:]}"
     return status, console
 
