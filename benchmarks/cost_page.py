@@ -64,45 +64,42 @@ EXAMPLES = (
 
 HEAD = """# What a run costs
 
-Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
-(`forecast`), the report and the terminal. [`fanout estimate`](../how-to/estimate.md) says it without an account.
-Figures leave out logs, storage, KMS but for the two requests of a certificate, transfer between regions or zones, and
-VPC endpoints of your own. While nothing runs, only storage, a key of the stack ($1 a month) and
-[monitoring](../operate/monitoring.md#what-it-costs) cost.
+Every run forecasts its seconds and dollars, and counts them afterwards. [`fanout estimate`](../how-to/estimate.md)
+forecasts without an account. Figures leave out logs, storage, KMS but for a certificate's two requests, transfer
+between regions or zones, and your own VPC endpoints. While nothing runs, only storage, a key of the stack ($1 a month)
+and [monitoring](../operate/monitoring.md#what-it-costs) cost.
 """
 FOOT = """
 ## Where the money goes
 
-- EFS is most of it, as for `cp` and DataSync: Elastic throughput charges for every GB written or read, at least 4 KiB a
-  request. Other modes meter nothing.
+- EFS is most of it, with any tool: Elastic throughput charges for every GB written or read, at least 4 KiB a request.
+  Other modes meter nothing.
 - S3: a request or two for each object, and one for each 8 MiB of large ones; deletions are free.
-- Lambda: the seconds of the functions times 1.77 GB, also while they wait.
+- Lambda: the functions' seconds times 1.77 GB, also while they wait.
 - A shard of about a minute takes four states and thirteen requests to the work bucket, six more for its
   [progress](../reference/commands.md#watching-a-run).
 - A small run is three functions. Assumed: a cold one takes {cold:g} s to begin, a warm one {warm:g} s, a request
   {request:.0f} ms.
-- `verify` costs a HEAD for each object, and every byte of a mount read once more. Figures leave out reading objects
-  of which S3 holds no checksum of the whole, but for `certificate: true`.
-- What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy also asks about each object
-  once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it unchanged; only the
-  forecast made after the listing holds these.
+- `verify` costs a HEAD for each object, and every byte of a mount read once more. Without `certificate: true` figures
+  leave out reading objects for which S3 holds no checksum of the whole.
+- What is unchanged costs a listing: one request for 1,000 keys. Without an index a run
+  [also asks about each object](../how-to/estimate.md#a-nightly-run-that-finds-nothing) that no Last-Modified proves
+  unchanged; only the forecast made after the listing holds these.
 
 ## Beside DataSync
 
 A forecast shows the price of DataSync's cheaper mode that can do the same work:
 
-- Basic: $0.0125 a GB, 50 million items a task. By default it verifies all data at both ends; where our run does not,
-  VerifyMode is taken as `NONE`, in its favour.
+- Basic: $0.0125 a GB, 50 million items a task. It verifies all data at both ends unless VerifyMode is `NONE`: assumed
+  where our run does not.
 - Enhanced: $0.015 a GB and $0.55 an execution. It verifies only what was transferred: no `verify: content`, `all` or
   `mode: verify`.
 
-Requests and metering of its copy are taken to be ours, without what stages between two file systems. Neither has been
-measured on AWS.
+Its requests and metering are taken to be ours, without staging between two file systems. Neither was measured on AWS.
 
 ## Other prices
 
-Your own: `"prices": {{"efs_written_gb": 0.07}}` in a request, or the parameter `Prices` of a stack; the request's come
-first.
+Your own: `"prices": {{"efs_written_gb": 0.07}}` in a request, or the stack's parameter `Prices`; the request's win.
 """
 
 
@@ -136,8 +133,8 @@ def document() -> str:
 def _examples() -> Iterator[str]:
     yield "## Examples\n"
     prices = f"prices of {DATE} in {REGION}"
-    yield f"Elastic throughput, {CONCURRENCY} functions at most, {prices}. `DataSync` is its mode Basic without its"
-    yield "verification, which costs what is added in brackets.\n"
+    yield f"Elastic throughput, {CONCURRENCY} functions at most, {prices}. `DataSync` is its mode Basic;"
+    yield "verification adds what stands in brackets.\n"
     yield "```sh"
     yield from (one.command for one in EXAMPLES)
     yield "```\n"
@@ -180,25 +177,22 @@ def _tiny() -> Iterator[str]:
 
 
 def _sizes() -> Iterator[str]:
-    yield "\n## Memory of a function\n"
-    yield "Dollars of Lambda by `FunctionMegabytes`. The seconds stay: a function waits for EFS and for its network.\n"
-    yield f"| | {' | '.join(f'{size:,} MB' for size in MEGABYTES)} |"
-    yield "|---" * (len(MEGABYTES) + 1) + "|"
-    for example in EXAMPLES:
-        found = [predicted(example, size).dollars.compute for size in MEGABYTES]
-        yield f"| {example.title} | {' | '.join(map(dollars, found))} |"
+    one, *more = (predicted(EXAMPLES[2], size).dollars.compute for size in MEGABYTES)
+    times = [f"{size:,} cost {dear / one:.1f} times as much" for size, dear in zip(MEGABYTES[1:], more, strict=True)]
     files, network = round(1 / DEFAULT_RATES.seconds_per_entry, -1), DEFAULT_RATES.bytes_per_second / units.MIB
-    yield ""
-    yield f"By EFS's published latencies one function copies {files:,.0f} small files a second, and its network carries"
     bench = "../develop/benchmarks/s3.md#results-over-tls"
-    yield f"{network:.0f} MiB a second. One processor did [about as much]({bench}): the"
-    yield "default has one. More pays where a [probe](../how-to/probe.md) with more finds as many times the files."
+    yield "\n## Memory of a function\n"
+    yield f"Lambda's dollars above are for `FunctionMegabytes` {MEGABYTES[0]:,}; {' and '.join(times)}."
+    yield "The seconds stay: a function waits for EFS and for its network."
+    yield f"By EFS's published latencies it copies {files:,.0f} small files a second, and its network carries"
+    yield f"{network:.0f} MiB a second; one processor did [about as much]({bench}). More memory"
+    yield "pays where a [probe](../how-to/probe.md) with more finds as many times the files."
 
 
 def _prices() -> Iterator[str]:
     yield f"Dollars, read in {DATE} for {REGION}, second-hand. `s3_put` is also a COPY, POST or LIST, `s3_get` a HEAD;"
-    yield "GLACIER's expedited restores are INTELLIGENT_TIERING's too; `efs_...` is Elastic throughput, `transition` a"
-    yield "state's, `metric` one of GetMetricData, `datasync_gb` and `datasync_task` Enhanced mode.\n"
+    yield "GLACIER's expedited restores hold for INTELLIGENT_TIERING; `efs_...` is Elastic throughput, `transition` a"
+    yield "state, `metric` one of GetMetricData, `datasync_gb` and `datasync_task` Enhanced mode.\n"
     for name, price in PRICES.items():
         figure = f"{price.dollars:.10f}".rstrip("0")
         yield f"- `{name}`: {figure}"
