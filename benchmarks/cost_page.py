@@ -178,15 +178,15 @@ def _tiny() -> Iterator[str]:
 
 def _sizes() -> Iterator[str]:
     one, *more = (predicted(EXAMPLES[2], size).dollars.compute for size in MEGABYTES)
-    times = [f"{size:,} cost {dear / one:.1f} times as much" for size, dear in zip(MEGABYTES[1:], more, strict=True)]
+    times = [f"{size:,} cost {dear / one:.1f} times that" for size, dear in zip(MEGABYTES[1:], more, strict=True)]
     files, network = round(1 / DEFAULT_RATES.seconds_per_entry, -1), DEFAULT_RATES.bytes_per_second / units.MIB
     bench = "../develop/benchmarks/s3.md#results-over-tls"
     yield "\n## Memory of a function\n"
     yield f"Lambda's dollars above are for `FunctionMegabytes` {MEGABYTES[0]:,}; {' and '.join(times)}."
-    yield "The seconds stay: a function waits for EFS and for its network."
-    yield f"By EFS's published latencies it copies {files:,.0f} small files a second, and its network carries"
-    yield f"{network:.0f} MiB a second; one processor did [about as much]({bench}). More memory"
-    yield "pays where a [probe](../how-to/probe.md) with more finds as many times the files."
+    yield "The seconds stay, because a function waits for EFS and its network. By EFS's published latencies it copies"
+    yield f"{files:,.0f} small files a second, and its network carries {network:.0f} MiB a second; one processor did"
+    yield f"[about as much]({bench}). More memory pays where a [probe](../how-to/probe.md)"
+    yield "with more finds as many times the files."
 
 
 def _prices() -> Iterator[str]:
