@@ -164,16 +164,14 @@ def _tiny() -> Iterator[str]:
     found = predicted(EXAMPLES[0])
     assert found.way.is_short
     warm = duration(sum(found.seconds.values()) - found.way.warm_seconds)
-    yield f"\nThe first takes {warm} where its functions are warm. By function, cold:\n"
-    yield "| function | states | requests to the work bucket | Lambda | in all |"
-    yield "|---" * 5 + "|"
+    yield f"\nThe first takes {warm} warm. By function, cold, with its requests to the work bucket:\n"
     for name, seconds in short_seconds().items():
         counts = SHORT[name]
         compute = seconds * size.gigabytes * price["lambda_gb_second"] + counts.calls * price["lambda_request"]
         states = counts.transitions * price["transition"]
         asked = counts.gets * price["s3_get"] + counts.puts * price["s3_put"]
-        row = (f"{counts.transitions:.0f}, {said(states)}", f"{counts.gets + counts.puts:.0f}, {said(asked)}")
-        yield f"| {name} | {' | '.join(row)} | {said(compute)} | {said(states + asked + compute)} |"
+        row = f"{counts.transitions:.0f} states {said(states)}, {counts.gets + counts.puts:.0f} requests {said(asked)}"
+        yield f"- {name} {said(states + asked + compute)}: {row}, Lambda {said(compute)}"
 
 
 def _sizes() -> Iterator[str]:
