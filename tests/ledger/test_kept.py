@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.ledger.kept import KeptStore
-from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ListingIncomplete, NotFound, Transient
 from tests.support.memory_store import MemoryStore
 
@@ -156,75 +153,3 @@ def test_a_run_of_more_than_a_page_is_read_and_listed_as_it_is() -> None:
     assert kept.get(f"{RUN}more.json") == b"y"
     assert len(list(kept.list(RUN))) == 1_001
     assert len(store.asked) == 4
-
-
-class Written(MemoryStore):
-    """Notes what is written, and how many writes were at work at once; ``broken`` are not written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[str] = []
-        self.broken: set[str] = set()
-        self.beside = threading.Barrier(1)
-
-    def put(self, key: str, data: bytes) -> None:
-        if key in self.broken:
-            raise Transient(f"no answer for {key}")
-        if not key.endswith(".gz"):
-            self.beside.wait(10)
-        self.written.append(key.removeprefix(RUN))
-        super().put(key, data)
-
-
-def kept_of(store: Written) -> KeptStore:
-    kept = KeptStore(store, RUN)
-    assert list(kept.list(RUN)) == []
-    return kept
-
-
-def test_rows_are_sent_before_the_record_that_names_them_and_what_says_something_alone_beside_it() -> None:
-    store = Written()
-    kept = kept_of(store)
-    for name in ("phases/list.json", "shards/0.jsonl.gz", "clocks.json", "shards/1.jsonl.gz"):
-        kept.put(f"{RUN}{name}", b"x")
-    assert store.written == []
-    store.beside = threading.Barrier(3)  # the record and two others: each waits for all of them
-    kept.put(f"{RUN}segments/done/0.json", b"x")
-    assert sorted(store.written[:2]) == ["shards/0.jsonl.gz", "shards/1.jsonl.gz"]
-    assert sorted(store.written[2:]) == ["clocks.json", "phases/list.json", "segments/done/0.json"]
-
-
-def test_what_waits_is_sent_at_the_end_of_a_step_also_of_one_that_fails_but_not_of_one_that_is_lost() -> None:
-    class Lost(BaseException):
-        pass
-
-    def step(error: BaseException | None) -> list[str]:
-        store = Written()
-        ledger = Ledger(kept_of(store), "run-1")
-        with contextlib.suppress(KeyError, Lost), ledger.settled():
-            ledger.begin("list", 1.0)
-            if error is not None:
-                raise error
-        return store.written
-
-    assert step(None) == step(KeyError()) == ["phases/list.json"]
-    assert step(Lost()) == []
-
-
-def test_a_write_that_waited_and_fails_fails_the_step() -> None:
-    store = Written()
-    kept = kept_of(store)
-    store.broken = {f"{RUN}clocks.json"}
-    kept.put(f"{RUN}clocks.json", b"x")
-    with pytest.raises(Transient):
-        kept.settle()
-    assert answer(kept, "get", f"{RUN}clocks.json") is None
-
-
-def test_many_bytes_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.ledger.kept._WAITING_BYTES", 10)
-    store = Written()
-    kept = kept_of(store)
-    for number, size in enumerate((6, 6, 11)):
-        kept.put(f"{RUN}shards/{number}.jsonl.gz", bytes(size))
-    assert sorted(store.written) == [f"shards/{number}.jsonl.gz" for number in range(3)]

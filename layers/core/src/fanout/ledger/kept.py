@@ -5,11 +5,14 @@ side as that order allows:
 
 | what is written                                | when it is sent                                                 |
 |------------------------------------------------|-----------------------------------------------------------------|
-| rows (``.jsonl.gz``)                           | it waits, and is sent before all that is not rows               |
+| rows (``.jsonl.gz``), which records name;      | it waits, and is sent before all that is neither                |
+| notes, which no attempt after a record repeats |                                                                 |
 | what says something alone (``_SAID_ALONE``)    | it waits, and is sent side by side with what comes next         |
 | all else, and what lies outside of the run     | at once, after the rows that wait; the caller waits for it      |
+| the summary, which names all of it             | at once, after all that waits                                   |
 
-A step ends with all of it sent (``settle``). A step that is lost has written a part of it, as one that is lost earlier.
+What could not be sent goes on waiting: the error may be of a write that its caller can do without. A step ends with all
+of it sent (``settle``). A step that is lost has written a part of it, as one that is lost earlier.
 """
 
 from __future__ import annotations
@@ -38,9 +41,12 @@ _HELD_BYTES = 16 * MIB
 _WAITING_BYTES = 4 * MIB
 _WRITES_IN_FLIGHT = 16
 _ROWS: Final = ".jsonl.gz"
+# Sent before what is written after them.
+_FIRST: Final = (names.NOTES,)
+_LAST: Final = (names.SUMMARY,)
 # No record of the same step tells that these are there; each state but the one that writes them comes after its end.
 _SAID_ALONE: Final = (
-    *("phases/", names.NOTES, names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
+    *("phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
     *(names.SOURCE_FENCED, names.LINKS, names.FORECAST, names.PACING_PLAN, names.BIG_FILES, names.SHARDS),
     *(names.FAILURES, names.REPORT, "segments/round-"),
 )
@@ -73,12 +79,12 @@ class KeptStore:
             if is_full:
                 self.settle()
             return
-        self._with_waiting(lambda: self._store.put(key, data))
+        self._with_waiting(lambda: self._store.put(key, data), key)
         self._wrote(key, data)
 
     def put_new(self, key: str, data: bytes) -> bool:
         self._writes(key)
-        is_new = self._with_waiting(lambda: self._store.put_new(key, data))
+        is_new = self._with_waiting(lambda: self._store.put_new(key, data), key)
         if is_new:
             self._wrote(key, data)
         return is_new
@@ -135,17 +141,25 @@ class KeptStore:
                 found = zip(documents, pool.map(self._find, documents), strict=True)
                 self._documents = {key: data for key, data in found if data is not None}
 
-    def _waits(self, key: str) -> bool:
-        name = key.removeprefix(self._prefix).removeprefix(names.VERIFICATION)
-        return key.startswith(self._prefix) and (name.endswith(_ROWS) or name.startswith(_SAID_ALONE))
+    def _name(self, key: str) -> str:
+        """The name of a key in the ledger of the run, or in the one inside it; empty of one that is outside."""
+        return key.removeprefix(self._prefix).removeprefix(names.VERIFICATION) if key.startswith(self._prefix) else ""
 
-    def _with_waiting(self, write: Callable[[], T]) -> T:
-        """Send the rows that wait, and then what else waits side by side with this write."""
+    def _goes_first(self, key: str) -> bool:
+        name = self._name(key)
+        return bool(name) and (name.endswith(_ROWS) or name.startswith(_FIRST))
+
+    def _waits(self, key: str) -> bool:
+        return self._goes_first(key) or self._name(key).startswith(_SAID_ALONE)
+
+    def _with_waiting(self, write: Callable[[], T], key: str = "") -> T:
+        """Send what goes before this write of ``key``, and then what else waits side by side with it."""
+        is_last = self._name(key).startswith(_LAST)
         with self._sending:
             with self._lock:
-                waiting, self._waiting = self._waiting, {}
-            rows = [key for key in waiting if key.endswith(_ROWS)]
-            self._send({key: waiting.pop(key) for key in rows}, lambda: None)
+                waiting = dict(self._waiting)
+            first = [one for one in waiting if is_last or one == key or self._goes_first(one)]
+            self._send({one: waiting.pop(one) for one in first}, lambda: None)
             return self._send(waiting, write)
 
     def _send(self, waiting: Mapping[str, bytes], write: Callable[[], T]) -> T:
@@ -154,12 +168,17 @@ class KeptStore:
             return write()
         with ThreadPoolExecutor(_WRITES_IN_FLIGHT, thread_name_prefix="ledger") as pool:
             written = pool.submit(write)
-            sent = [pool.submit(self._store.put, key, data) for key, data in waiting.items()]
+            sent = [pool.submit(self._send_one, key, data) for key, data in waiting.items()]
         for one in sent:
             one.result()
-        for key, data in waiting.items():
-            self._wrote(key, data)
         return written.result()
+
+    def _send_one(self, key: str, data: bytes) -> None:
+        self._store.put(key, data)
+        with self._lock:
+            if self._waiting.get(key) is data:  # else it was written again, which waits
+                del self._waiting[key]
+                self._hold(key, data)
 
     def _find(self, key: str) -> bytes | None:
         try:
@@ -176,9 +195,12 @@ class KeptStore:
 
     def _wrote(self, key: str, data: bytes) -> None:
         with self._lock:
-            if key.startswith(self._prefix) and len(data) <= self._room:
-                self._room -= len(data)
-                self._documents[key] = data
+            self._hold(key, data)
+
+    def _hold(self, key: str, data: bytes) -> None:
+        if key.startswith(self._prefix) and len(data) <= self._room:
+            self._room -= len(data)
+            self._documents[key] = data
 
     @staticmethod
     def _holds(names: Sequence[str], key: str) -> bool:

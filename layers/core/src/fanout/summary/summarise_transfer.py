@@ -141,7 +141,6 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     known = _earlier(ledger)
     if known is None:  # else the report of that attempt is there, and shows what its summary says
         ledger.write_text(keys.REPORT, render_report(findings))
-    ledger.settle()  # who finds a summary finds all that it names
     summary = _written(summary, known, ledger)
     write_latest(plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
