@@ -14,7 +14,9 @@ from fanout.facts import tuning
 from fanout.flow.short_way import FIRST, definition, places
 from fanout.model.document import Json
 from fanout.model.entry import Kind
+from fanout.model.errors import Transient
 from fanout.report import page
+from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
 from tests.contract.test_write_turns import Known
@@ -211,3 +213,19 @@ def written(world: World, data: bytes) -> None:
     """Write the one file of the source."""
     assert isinstance(world.source, MemoryTree)
     world.source.put("file", Kind.FILE, data)
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["short", "ordinary"])
+def test_a_run_that_could_not_close_its_listing_says_so_in_its_summary(short: bool) -> None:
+    class Unclosed(MemoryStore):
+        def put_new(self, key: str, data: bytes) -> bool:
+            if key.endswith("-done.json"):
+                raise Transient("no answer")
+            return super().put_new(key, data)
+
+    world = World(store=Unclosed(), short=short)
+    written(world, b"first")
+    with pytest.raises(Transient):
+        world.run({"source": "efs:///in", "destination": "s3://a-bucket/out/"})
+    answer = summarise_transfer({"Error": "Transient", "Cause": ""}, world.context())
+    assert (answer["status"], answer["error"]) == ("FAILED", "Transient")

@@ -19,8 +19,8 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 
 _ROUND = re.compile(r"segments/round-(\d+)")
-# A record that exists only after the last round was closed.
-_AFTERWARDS = (keys.phase_key("partition"), keys.LINKS, keys.BIG_FILES, keys.SHARDS)
+# A record that exists only after the last round was closed; the next phase's begin is sent beside that round's record.
+_AFTERWARDS = (keys.LINKS, keys.BIG_FILES, keys.SHARDS)
 
 
 class ListedBigFile(Struct, frozen=True):
