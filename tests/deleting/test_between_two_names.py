@@ -18,6 +18,7 @@ from fanout.deleting.remove_directories import remove_directories
 from fanout.model.document import Json
 from fanout.model.outcome import Reason
 from fanout.summary.summarise_transfer import summarise_transfer
+from tests.deleting.test_deletion_at_a_rate import Slow
 from tests.support.flow import World
 from tests.support.mounts import world_of
 from tests.support.moves import MOVE, compared, copied, held, names, reasons, to_delete
@@ -116,3 +117,16 @@ def test_every_name_is_moved_where_the_name_that_is_held_open_stays(
     assert world.run(MOVE)["status"] == "SUCCEEDED", reasons(world)
     assert names(tmp_path / "in") == set()
     assert held(tmp_path / "out") == dict.fromkeys(NAMES, b"one file")
+
+
+def test_every_name_is_moved_where_the_rate_lets_only_one_begin_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that the rate ends between two names would hold open the name that it unlinks last."""
+    linked(tmp_path)
+    (tmp_path / "out").mkdir()
+    keep_names_of_open_files(monkeypatch)
+    world = world_of(tmp_path)
+    world.limiter = Slow()
+    assert world.run(MOVE)["status"] == "SUCCEEDED", reasons(world)
+    assert names(tmp_path / "in") == set()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 from msgspec import convert
 
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import batches_within_rate, delete_shard
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import Transient
@@ -55,6 +57,16 @@ class Closed(NoLimits):
         return self.held
 
 
+class Slow(NoLimits):
+    """Lets every entry begin, each after one wait."""
+
+    waits = False
+
+    def ask_to_begin(self, files: int, size: int) -> float:
+        self.waits = not self.waits
+        return 0.01 if self.waits else 0.0
+
+
 def listed(extras: int) -> tuple[World, Shard]:
     """A sync up to BeginDeletion, with the shard of what is extra."""
     world = World()
@@ -99,7 +111,20 @@ def test_a_task_that_the_rate_held_back_whole_is_repeated_and_has_not_failed() -
 
 def test_without_a_rate_batches_are_whole() -> None:
     left = [(number, Entry(f"{number}", Kind.FILE, 0)) for number in range(25)]
-    batches = list(batches_within_rate(left, 10, NoLimits()))
+    batches = list(batches_within_rate(left, 10, NoLimits(), NEVER))
     assert [len(batch) for batch in batches] == [10, 10, 5]
     assert [one for batch in batches for one in batch] == left
-    assert [len(batch) for batch in batches_within_rate(left, 10, Closed(held=True))] == [1] * 25
+    assert [len(batch) for batch in batches_within_rate(left, 10, Slow(), NEVER)] == [1] * 25
+
+
+def test_names_of_one_file_are_parted_by_the_end_of_the_time_alone() -> None:
+    inodes = ("", "1", "1", "1", "2", "2", "")
+    left = [(number, Entry(f"{number}", Kind.FILE, 0, inode=inode)) for number, inode in enumerate(inodes)]
+    assert [len(batch) for batch in batches_within_rate(left, 2, Slow(), NEVER)] == [1, 3, 2, 1]
+    assert [len(batch) for batch in batches_within_rate(left, 2, Slow(), passed_when_asked(3))][:2] == [1, 2]
+
+
+def passed_when_asked(times: int) -> Deadline:
+    """A deadline that has passed when it is asked for the time so often."""
+    asked = count(1)
+    return Deadline(lambda: next(asked), times - 1)

@@ -12,6 +12,7 @@ from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
 from fanout.model.books import tally
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
@@ -57,8 +58,9 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, -(-len(left) // tree.delete_batch)) or 1
     work = deleter(look, tree, Reason.SOURCE_NOT_DELETED if plan.moves else Reason.DESTINATION_DENIED)
-    batches = enumerate(batches_within_rate(names_together(left), tree.delete_batch, task.limiter))
-    for _, found in work_on(batches, work, threads, task.deadline, [], task.admit):
+    together = names_together(left)
+    batches = enumerate(batches_within_rate(together, tree.delete_batch, task.limiter, task.deadline))
+    for _, found in work_on(batches, work, threads, task.deadline, []):
         outcomes |= found
     task.too_late(len(left), outcomes)
     if outcomes:
@@ -67,15 +69,17 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     return task.progress(len(outcomes)).answer
 
 
-def batches_within_rate(left: Batch, most: int, limiter: Limiter) -> Iterator[Batch]:
+def batches_within_rate(left: Batch, most: int, limiter: Limiter, deadline: Deadline) -> Iterator[Batch]:
     """The entries in batches of up to ``most``, each of what the run's rate lets begin at once.
 
-    The first entry of a batch is admitted by who takes it. A batch goes on while names of one file follow each other.
+    Waits for the first entry of a batch, and for further names of a file: only the end of the time parts them.
     """
     start = 0
-    while start < len(left):
+    while start < len(left) and limiter.admit(deadline):
         end = start + 1
-        while end < len(left) and (end < start + most or _same_file(left, end)) and not limiter.ask_to_begin(1, 0):
+        while end < len(left) and (
+            limiter.admit(deadline) if _same_file(left, end) else end < start + most and not limiter.ask_to_begin(1, 0)
+        ):
             end += 1
         yield left[start:end]
         start = end
