@@ -13,12 +13,10 @@ ENDS = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 DIFFERS = [{"reason": "content differs", "phase": "verify", "outcome": "failed", "entries": 1, "bytes": 1}]
 
 
-def verified(aws: Aws, run_id: str = "run-1", mode: str = "verify", **changed: Any) -> None:
+def verified(aws: Aws, run_id: str = "run-1", mode: str = "verify", asked: Any = None, **changed: Any) -> None:
     aws.start(run_id, "FailedWithItems")
-    aws.put(
-        f"runs/{run_id}/request.json",
-        {"request": {"mode": mode, **ENDS, "exclude": ["*.tmp"], "limits": {"files_per_second": 9}}},
-    )
+    request = {"mode": mode, **ENDS, "exclude": ["*.tmp"], "limits": {"files_per_second": 9}} | (asked or {})
+    aws.put(f"runs/{run_id}/request.json", {"request": request})
     aws.summary(run_id, "FAILED_WITH_ITEMS")
     aws.change(run_id, **{"mode": mode, "failures_by_class": DIFFERS, **changed})
 
@@ -48,6 +46,25 @@ def test_it_copies_the_differences_whatever_seems_unchanged(aws: Aws) -> None:
             {"failures_by_class": [{**DIFFERS[0], "reason": "hard links differ"}]},
             "names of one file again: fanout copy s3://a-bucket/in/ efs:///out --exclude '*.tmp' --compare always",
         ),
+        (
+            "verify",
+            {
+                "failures_by_class": [
+                    {**DIFFERS[0], "reason": one} for one in ("hard links differ", "not at the source")
+                ]
+            },
+            "names of one file again: fanout copy",
+        ),
+        (
+            "verify",
+            {"failures_by_class": [{**DIFFERS[0], "reason": "not at the source"}]},
+            "run-1 found only what the source lacks, and a copy deletes nothing",
+        ),
+        (
+            "verify",
+            {"asked": {"symlinks": "follow"}},
+            "fanout copy s3://a-bucket/in/ efs:///out --exclude '*.tmp' --compare always --symlinks follow",
+        ),
         ("verify", {"status": "FAILED"}, "has not compared everything; verify again: fanout retry run-1 --stack mine"),
     ],
 )
@@ -55,6 +72,14 @@ def test_another_run_is_refused_with_what_would_be_right(aws: Aws, mode: str, ch
     verified(aws, mode=mode, **changed)
     refused = aws.fanout("copy", "--from-verify", "run-1", *MINE)
     assert (refused.exit_code, said in " ".join(refused.stderr.split())) == (2, True), refused.stderr
+
+
+@pytest.mark.parametrize("asked", [{"certificate": True}, {"certificate": True, "verify": "content"}])
+def test_how_a_verification_compares_is_none_of_its_copy(aws: Aws, asked: Any) -> None:
+    verified(aws, asked=asked)
+    started = aws.fanout("copy", "--from-verify", "run-1", "--name", "run-2", *MINE)
+    assert started.exit_code == 0, started.stderr
+    assert not {"certificate", "verify"} & aws.request_of("run-2").keys()
 
 
 @pytest.mark.parametrize("more", [("s3://a-bucket/in/",), tuple(ENDS.values()), ("--manifest", "s3://b/m.csv")])

@@ -10,18 +10,23 @@ from fanout.ledger.run_places import run_prefix
 from fanout.model.outcome import Reason
 from fanout.request.command_line import command_of
 from fanout.request.course import Mode
+from fanout.request.parts.symlinks import Symlinks
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger
 from fanout_cli.stacks import Stack
 
 WHOLE = (Status.SUCCEEDED, Status.FAILED_WITH_ITEMS)
+# What a copy of single entries leaves as it is.
+_LEFT = {Reason.LINKS_DIFFER.value, Reason.EXTRA.value}
+# Say how a verification compares; a copy would compare the whole trees once more, and a list is certified by none.
+_COMPARING = ("verify", "certificate")
 
 
 def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
     """The request of a verification as a copy of the entries that it names, whatever seems unchanged there.
 
-    The ends and the filters are the verification's. Raises ``CommandError`` if the run is no verification, still runs,
-    broke off, or found nothing.
+    The ends and the filters are the verification's; how it compares is left out. Raises ``CommandError`` if the run is
+    no verification, still runs, broke off, or found nothing that a copy of single entries mends.
     """
     describe_ended(stack, run_id)
     summary, asked = read_ledger(stack, run_id, SUMMARY), asked_of(stack, run_id)
@@ -31,11 +36,17 @@ def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
         raise CommandError(
             f"{run_id} is a {summary['mode']}; --from-verify takes a run of `fanout verify`, and `fanout retry` others"
         )
+    found = {**asked, "mode": Mode.COPY.value, "compare": "always"}
+    for field in _COMPARING:
+        found.pop(field, None)
     reasons = {one["reason"] for one in summary["failures_by_class"]}
     if not reasons:
         raise CommandError(f"{run_id} found no difference; there is nothing to copy")
-    if reasons == {Reason.LINKS_DIFFER.value}:
-        whole = command_of({**asked, "compare": "always"}, Mode.COPY)
-        raise CommandError(f"only a copy of the whole tree makes names of one file again: {whole} {stack.option}")
-    manifest = f"s3://{stack.work_bucket}/{run_prefix(run_id)}{FAILURES}"
-    return {**asked, "mode": Mode.COPY.value, "manifest": manifest, "compare": "always"}
+    if reasons == {Reason.EXTRA.value}:
+        raise CommandError(f"{run_id} found only what the source lacks, and a copy deletes nothing")
+    whole = f"{command_of(found)} {stack.option}"
+    if reasons <= _LEFT:
+        raise CommandError(f"only a copy of the whole tree makes names of one file again: {whole}")
+    if asked.get("symlinks") == Symlinks.FOLLOW.value:
+        raise CommandError(f"what {run_id} found behind symlinks is not copied by a list; copy the whole tree: {whole}")
+    return {**found, "manifest": f"s3://{stack.work_bucket}/{run_prefix(run_id)}{FAILURES}"}
