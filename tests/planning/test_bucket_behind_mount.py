@@ -9,7 +9,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
 from fanout.model.entry import Kind
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, Unreachable
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.no_links import refuse_links
@@ -56,6 +56,17 @@ def test_a_run_that_deletes_between_a_bucket_and_a_mount_without_hard_links_is_r
 @pytest.mark.parametrize("request_", [FROM_MOUNT | {"mode": "move"}, TO_MOUNT | {"mode": "move"}, TO_MOUNT | SYNC])
 def test_with_hard_links_it_goes_on(tmp_path: Path, request_: Json) -> None:
     world_of(tmp_path, request_).plan(request_)
+
+
+@pytest.mark.parametrize("request_", [FROM_MOUNT | {"mode": "move"}, TO_MOUNT | {"mode": "move"}, TO_MOUNT | SYNC])
+def test_of_s3_files_that_does_not_tell_it_is_refused_as_the_note_says_whatever_links_are_had(
+    tmp_path: Path, request_: Json
+) -> None:
+    world = world_of(tmp_path, request_)
+    world.access_points = {"data": S3_FILES}
+    world.meter.refuses = Unreachable("no way there")
+    with pytest.raises(InvalidRequest, match="S3 Files: it may show the bucket itself"):
+        world.plan(request_)
 
 
 @pytest.mark.parametrize("request_", [FROM_MOUNT, TO_MOUNT, TO_MOUNT | {"mode": "verify"}])

@@ -11,8 +11,8 @@ Such a mount has no hard links. A file system without them may show a bucket; no
 
 | the mounted end is                | asked                                           |
 |-----------------------------------|-------------------------------------------------|
-| where the run stages              | by a hard link, tried there                     |
-| the source of a sync, only read   | by the plan, which knows what is of S3 Files    |
+| of S3 Files, by its access point  | by the plan                                     |
+| any other where the run stages    | by a hard link, tried there                     |
 
 Where the service told what a mount shows, PlanTransfer has compared the places: see ``behind_mounts``. The name of an
 access point tells no bucket.
@@ -63,9 +63,10 @@ def _is_told(end: Location, plan: Plan) -> bool:
 
 
 def _may_show_a_bucket(end: Location, tree: Tree, plan: Plan) -> bool:
-    if end not in plan.request.written_ends or tree.file_system is None:
-        return plan.kind_of(end) is S3_FILES
-    return not tree.file_system.has_hard_links()
+    if plan.kind_of(end) is S3_FILES:
+        return True
+    files = tree.file_system if end in plan.request.written_ends else None
+    return files is not None and not files.has_hard_links()
 
 
 def _is_bucket_too(other: str, plan: Plan, context: Context) -> bool:
