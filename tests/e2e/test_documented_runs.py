@@ -30,8 +30,13 @@ def test_the_pages_for_a_first_copy_do_what_they_say(up: Any, state: Path, tmp_p
     for number in range(5):
         up["s3"].put_object(Bucket="my-data", Key=f"in/{number}", Body=b"x" * number)
     program = Path(sys.executable).with_name("fanout")
-    run = "none"
+    copy, run = up["mount"] / "copy", "none"
     for line in (line for page in PAGES for line in commands_of(page)):
+        if "--from-verify" in line:
+            (copy / "1").write_bytes(b"y")
+            found = fanout("verify", "s3://my-data/in/", "efs:///copy", "--local", "--state", state)
+            assert found.returncode == 1, found.stderr
+            run = json.loads(fanout("list", "--local", "--state", state, "--json").stdout)[0]["run_id"]
         here = line.replace(".venv/bin/fanout", str(program)).replace(" --open", "").replace(" RUN ", f" {run} ")
         here = here.replace("--stack fanout", f"--local --state {state}")
         assert "--stack" not in here
@@ -40,4 +45,6 @@ def test_the_pages_for_a_first_copy_do_what_they_say(up: Any, state: Path, tmp_p
         assert ended.returncode == 0, (line, ended.stderr)
         listed = json.loads(fanout("list", "--local", "--state", state, "--json").stdout)
         run = listed[0]["run_id"] if listed else run
-    assert {path.name for path in (up["mount"] / "copy").iterdir()} == {str(number) for number in range(5)}
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == {
+        str(number): b"x" * number for number in range(5)
+    }
