@@ -78,11 +78,11 @@ FOOT = """
 - Lambda: the functions' seconds times 1.77 GB, also while they wait.
 - A shard of about a minute takes four states and thirteen requests to the work bucket, six more for its
   [progress](../reference/commands.md#watching-a-run).
-- A small run is three functions. Assumed: a cold one takes {cold:g} s to begin, a warm one {warm:g} s, a request
-  {request:.0f} ms.
+- A small run is three functions. A cold one is taken to begin in {cold:g} s, a warm one in {warm:g} s, a request to
+  take {request:.0f} ms.
 - `verify` costs a HEAD for each object, and every byte of a mount read once more. Without `certificate: true` figures
   leave out reading objects for which S3 holds no checksum of the whole.
-- What is unchanged costs a listing: one request for 1,000 keys. Without an index a run
+- What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy
   [also asks about each object](../how-to/estimate.md#a-nightly-run-that-finds-nothing) that no Last-Modified proves
   unchanged; only the forecast made after the listing holds these.
 
@@ -176,7 +176,7 @@ def _tiny() -> Iterator[str]:
 
 def _sizes() -> Iterator[str]:
     one, *more = (predicted(EXAMPLES[2], size).dollars.compute for size in MEGABYTES)
-    times = [f"{size:,} cost {dear / one:.1f} times that" for size, dear in zip(MEGABYTES[1:], more, strict=True)]
+    times = [f"{size:,} costs {dear / one:.1f} times that" for size, dear in zip(MEGABYTES[1:], more, strict=True)]
     files, network = round(1 / DEFAULT_RATES.seconds_per_entry, -1), DEFAULT_RATES.bytes_per_second / units.MIB
     bench = "../develop/benchmarks/s3.md#results-over-tls"
     yield "\n## Memory of a function\n"
