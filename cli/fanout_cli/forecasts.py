@@ -46,7 +46,7 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
 
 
 def counted_lines(row: dict[str, Any]) -> Iterator[str]:
-    """What the run calls and asks for; forecasts of earlier versions do not say."""
+    """Lines of what a run calls and asks for; none for a forecast of an earlier version."""
     if row.get("counts"):
         counts = row["counts"]
         calls = f"{counts['functions']:,} functions, {counts['transitions']:,} states"
@@ -60,7 +60,7 @@ def _is_short(row: dict[str, Any]) -> bool:
 
 
 def _warm(row: dict[str, Any], before: str, after: str) -> str:
-    """What a small run takes where its functions are warm."""
+    """Seconds of a small run whose functions are warm."""
     warm = (row.get("counts") or {}).get("warm_seconds")
     return "" if warm is None else f"{before}{duration(warm)}{after}"
 
