@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
-from fanout.adapters.posix.tree import PosixTree
-from tests.support.flow import World
+from fanout.model.outcome import Reason
+from tests.support.mounts import world_of
 
 BETWEEN = {"source": "efs:///in", "destination": "efs:///out"}
 MOMENT = 10**18
@@ -32,13 +33,9 @@ def test_only_what_differs_is_copied_and_then_the_trees_are_equal(tmp_path: Path
             os.utime(tmp_path / end / directory, ns=(MOMENT, MOMENT))
     write(tmp_path / "out/extra", "of somebody else")
 
-    def world_of(run_id: str) -> World:
-        source = PosixTree(tmp_path, "in", run_id, "s", "source")
-        return World(source=source, destination=PosixTree(tmp_path, "out", run_id, "n"), run_id=run_id)
-
-    found = world_of("checks")
+    found = world_of(tmp_path, "checks")
     assert found.run({**BETWEEN, "mode": "verify"})["status"] == "FAILED_WITH_ITEMS"
-    copy = world_of("mends")
+    copy = world_of(tmp_path, "mends")
     copy.objects.put("work", "runs/checks/failures.jsonl", found.ledger.read_bytes("failures.jsonl"))
     manifest = {"manifest": "s3://work/runs/checks/failures.jsonl", "compare": "always"}
     summary = copy.run({**BETWEEN, **manifest})
@@ -47,7 +44,20 @@ def test_only_what_differs_is_copied_and_then_the_trees_are_equal(tmp_path: Path
         ("d/", "d/bytes", "d/mode", "d/missing", "e/", "e/f/", "e/f/g")
     )
     assert summary["totals"]["skipped"]["entries"] == len(("extra",))
-    again = world_of("checks-2")
+    again = world_of(tmp_path, "checks-2")
     again.run({**BETWEEN, "mode": "verify"})
     assert [row["path"] for row in again.ledger.read_rows("failures.jsonl")] == ["extra"]
     assert (tmp_path / "out/extra").read_text() == "of somebody else"
+
+
+def test_the_directories_above_one_that_could_not_be_listed_get_their_times_too(tmp_path: Path) -> None:
+    write(tmp_path / "in/d/e/f/x", "x")
+    (tmp_path / "out/d").mkdir(parents=True)
+    for path in ("in/d/e/f", "in/d/e", "in/d", "out/d"):
+        os.utime(tmp_path / path, ns=(MOMENT, MOMENT))
+    world = world_of(tmp_path, "mends")
+    row = {"path": "d/e/", "reason": Reason.UNLISTABLE.value, "phase": "verify"}
+    world.objects.put("work", "runs/checks/failures.jsonl", json.dumps(row).encode())
+    manifest = {"manifest": "s3://work/runs/checks/failures.jsonl", "compare": "always"}
+    assert world.run({**BETWEEN, **manifest})["status"] == "SUCCEEDED"
+    assert world_of(tmp_path, "checks-2").run({**BETWEEN, "mode": "verify"})["status"] == "SUCCEEDED"

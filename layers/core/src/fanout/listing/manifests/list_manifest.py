@@ -109,12 +109,13 @@ def list_manifest(
         try:
             for number, line in enumerate(lines, start=1):
                 row = row_of(line, plan, lines) if line != b"" else None
-                if row is not None and row.subtree:
-                    left.append(Segment("", prefix=row.path))
-                elif row is not None and row.reason is not None:
+                if row is not None and row.reason is not None:
                     refuse(row)
                 elif row is not None:
-                    waiting.extend(pool.submit(lookups, one) for one in (*implied_by(row), row))
+                    if row.subtree:
+                        left.append(Segment("", prefix=row.path))
+                    listed_here = () if row.subtree else (row,)
+                    waiting.extend(pool.submit(lookups, one) for one in (*implied_by(row), *listed_here))
                 settle_down_to(WAITING)
                 if late(number) or len(left) >= _SUBTREES:
                     left.append(Segment("", manifest=lines.rest))

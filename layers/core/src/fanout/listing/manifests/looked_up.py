@@ -72,8 +72,9 @@ def look_up_rows(lines: ManifestLines, plan: Plan, find: Find, take: Take, is_la
         try:
             for number, line in enumerate(lines, start=1):
                 row = row_of(line, plan, lines) if line != b"" else None
-                if row is not None and row.reason is None and not row.subtree:
-                    new = [path for path in (*parents_of(row.path), row.path) if path not in asked]
+                if row is not None and row.reason is None:
+                    paths = (*parents_of(row.path), *(() if row.subtree else (row.path,)))
+                    new = [path for path in paths if path not in asked]
                     asked.update(new)
                     waiting.extend((path, pool.submit(find, path)) for path in new)
                 take_down_to(WAITING)

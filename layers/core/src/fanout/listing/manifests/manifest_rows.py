@@ -58,11 +58,11 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     reason = _reason_against(path, request)
     if reason is not None:
         return Row(path, reason=reason)
+    of_verification = fields.get("phase") == "verify" and not request.destination.is_keyed
     if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
-        return Row(path, subtree=True)
+        return Row(path, subtree=True, of_verification=of_verification)
     entry = _entry(path, fields) if request.source.is_keyed else None
     may_be_missing = str(fields.get(MAY_BE_MISSING)).lower() == "true"
-    of_verification = fields.get("phase") == "verify" and not request.destination.is_keyed
     return Row(path, entry, may_be_missing=may_be_missing, of_verification=of_verification)
 
 
