@@ -9,6 +9,7 @@ from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import tuning
 from fanout.forecast.spending import COUNT_SECONDS, spent_dollars
+from fanout.forecast.way import SMALL_SECONDS, short_seconds
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.model.document import Json
@@ -67,7 +68,7 @@ def test_a_run_without_a_budget_counts_nothing() -> None:
 def test_a_forecast_over_the_budget_is_refused_before_anything_is_copied() -> None:
     world = filled()
     world.list_all(world.plan(request_with(2.0, s3_get=0.1)))
-    with pytest.raises(BudgetRefused, match=r"limits\.max_dollars: the forecast is \$4\.[0-9]+, over the limit of"):
+    with pytest.raises(BudgetRefused, match=r"limits\.max_dollars: the forecast is \$8\.[0-9]+, over the limit of"):
         partition_shards(world.context())
     forecast = world.ledger.read_json("forecast.json")
     assert forecast["dollars"]["total"] > 2  # it is written, for people to see what is so dear
@@ -158,7 +159,8 @@ def test_a_count_is_kept_for_a_while_and_then_made_anew() -> None:
     world.context().within(plan)
     anew = world.ledger.read(keys.SPENDING, Spending)
     assert anew.counted_at == world.clock.time
-    assert anew.dollars == pytest.approx(counted.dollars + (60 + COUNT_SECONDS) * 1.769 * 0.001, abs=0.02)
+    short = sum(short_seconds().values())
+    assert anew.dollars == pytest.approx(counted.dollars + (short + COUNT_SECONDS) * 1.769 * 0.001, abs=0.001)
 
 
 def test_a_run_that_has_spent_it_once_stops_for_good() -> None:
@@ -208,6 +210,19 @@ def test_what_is_counted_while_it_runs_is_what_the_summary_counts() -> None:
     assert spent.s3 > FILES * 0.001  # the objects that were read, and their HEADs of the verification
 
 
+@pytest.mark.parametrize("verify", ["none", "copied", "all"])
+def test_a_small_run_spends_what_was_forecast_whatever_it_verifies(verify: str) -> None:
+    found = filled().run({**REQUEST, "verify": verify})["forecast"]
+    for service, dollars in found["dollars"].items():
+        assert found["actual_dollars"][service] == pytest.approx(dollars, rel=0.05), service
+
+
+def test_a_budget_over_the_forecast_lasts_for_a_verification_of_whole_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanout.forecast.spending.COUNT_SECONDS", 0.0)
+    summary = filled().run({**request_with(0.2, lambda_gb_second=0.01), "verify": "all"})
+    assert summary["status"] == "SUCCEEDED", summary["error"]
+
+
 def test_a_task_at_work_counts_its_seconds_at_most_those_of_a_function() -> None:
     world = filled()
     world.list_all(world.plan(request_with(1000.0, lambda_gb_second=1.0)))
@@ -215,7 +230,7 @@ def test_a_task_at_work_counts_its_seconds_at_most_those_of_a_function() -> None
     before = spent_dollars(plan, world.ledger, world.clock.time).total
     at_work_for(5000, world)
     after = spent_dollars(plan, world.ledger, world.clock.time)
-    assert after.compute == pytest.approx(before + 900 * 1.769, rel=0.001)
+    assert after.compute == pytest.approx((SMALL_SECONDS + 900) * 1.769, rel=0.001)  # it is small no more
     ended = Attempt("slow", "other", world.clock.time - 5000, world.clock.time - 4990, 5, 500, 5, End.DONE)
     world.ledger.mark(attempt_key("copy", ended))
     assert spent_dollars(plan, world.ledger, world.clock.time).compute == pytest.approx(before + 10 * 1.769, rel=0.1)

@@ -55,8 +55,10 @@ class Basis(Struct, frozen=True, kw_only=True):
 class Done(Struct, frozen=True, kw_only=True):
     """The work that a run has done: entries listed and deleted, what was moved, and what was verified after a copy.
 
-    ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run. ``segments`` were
-    listed with so many ``heads`` besides their pages. ``restored`` is what S3 was asked to restore, by archive.
+    ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run; of these
+    ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
+    of ``segments``. Both listings took so many ``heads`` besides their pages. ``restored`` is what S3 was asked to
+    restore, by archive.
     """
 
     listed: int
@@ -66,6 +68,9 @@ class Done(Struct, frozen=True, kw_only=True):
     tasks: int
     task_seconds: float
     copying_seconds: float
+    tasks_after: int = 0
+    seconds_after: float = 0.0
+    rounds: int = 0
     segments: int = 0
     heads: int = 0
     restored: Mapping[str, Count] = field(default_factory=dict)

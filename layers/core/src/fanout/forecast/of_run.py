@@ -87,14 +87,16 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], cop
     """The dollars of what the books and the activities of a closed run say, whose copying took so many seconds."""
     request = plan.request
     compared = Count() if request.course.writes else books.by_result[Result.UNCHANGED]
-    after = [one.worked for one in activities if one.phase == "verify"] if request.course.writes else []
+    after = [one for one in activities if one.phase == "verify"] if request.course.writes else []
     done = Done(
         listed=books.listed.entries,
         moved=books.by_result[Result.COPIED] + (compared if request.course.compares else Count()),
-        verified=sum(after, Count()),
+        verified=sum((one.worked for one in after), Count()),
         deleted=books.by_result[Result.DELETED].entries,
         tasks=sum(activity.attempts for activity in activities),
         task_seconds=sum(activity.seconds for activity in activities),
         copying_seconds=copying,
+        tasks_after=sum(one.attempts for one in after),
+        seconds_after=sum(one.seconds for one in after),
     )
     return dollars_done(plan, done, ledger)

@@ -94,6 +94,8 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
         tasks=copied.number + compared.number,
         task_seconds=copied.seconds + compared.seconds,
         copying_seconds=max(0.0, copied.ended - copied.began) if copied.number else 0.0,
+        tasks_after=compared.number if is_copy else 0,
+        seconds_after=compared.seconds if is_copy else 0.0,
     )
     return dollars_done(plan, done, ledger)
 
@@ -102,27 +104,30 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     """The dollars of work that was done, with the listing's rounds and segments as the ledger holds them.
 
     Prices and operations are those of the forecast; this is not a bill. Each task counts as a shard does. The pacing
-    of the copy and the deletion of extras are those of the forecast.
+    of the copy and the deletion of extras are those of the forecast. The way of the run is that of its own listing and
+    copy: other functions verify after it.
     """
     request = plan.request
-    rounds = [*rounds_done(ledger), *(rounds_done(ledger.verification()) if request.verifies_after.whole_trees else ())]
-    segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in rounds)
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks, 0.0)
+    rounds = [*rounds_done(ledger)]
+    after = [*rounds_done(ledger.verification())] if request.verifies_after.whole_trees else []
+    segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
     loads, known = loads_of(request, work), measured_file_systems(ledger)
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
-    done = replace(done, segments=segments, heads=heads, restored=restores_asked(ledger))
+    again = sum(one.segments for one in after)
+    done = replace(done, rounds=len(after), segments=again, heads=heads, restored=restores_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
     requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
-    way = way_of(request, work, listing, done.copying_seconds, done.task_seconds)
+    way = way_of(request, work, listing, done.copying_seconds, done.task_seconds - done.seconds_after)
     short = way.is_short
     aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held, short=short)
     aside += added.beside
-    busy = listing.function_seconds + done.task_seconds
+    busy = listing.function_seconds + sum(one.seconds for one in after) + done.task_seconds
     return dollars_of(way, requests, busy, metering, price, aside, added.services, request.function)
 
 

@@ -10,7 +10,7 @@ from fanout.efs.load import S3Requests, Work, lists_of, loads_of
 from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, Basis, Beside, Done, PhaseCost
 from fanout.facts import tuning
-from fanout.model.books import Count
+from fanout.forecast.way import ROUND, SEGMENT
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
@@ -36,8 +36,13 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
 
 def verified(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
     """The addition of the verification after the copy, as far as it came."""
-    work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks, 0.0)
-    return verification(request, work, done.segments) if done.verified != Count() else PhaseCost()
+    if not done.tasks_after and not done.rounds:
+        return PhaseCost()
+    work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0)
+    beside = AROUND + SHARD * done.tasks_after
+    if done.rounds:
+        beside += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
+    return replace(verification(request, work, done.segments), beside=beside)
 
 
 def verification(request: Request, work: Work, segments: int) -> PhaseCost:
