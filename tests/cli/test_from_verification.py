@@ -74,10 +74,10 @@ def test_another_run_is_refused_with_what_would_be_right(aws: Aws, mode: str, ch
     assert (refused.exit_code, said in " ".join(refused.stderr.split())) == (2, True), refused.stderr
 
 
-@pytest.mark.parametrize("asked", [{"certificate": True}, {"certificate": True, "verify": "content"}])
+@pytest.mark.parametrize("asked", [{"certificate": True}, {"certificate": True, "verify": "content"}, {"limits": None}])
 def test_how_a_verification_compares_is_none_of_its_copy(aws: Aws, asked: Any) -> None:
     verified(aws, asked=asked)
-    started = aws.fanout("copy", "--from-verify", "run-1", "--name", "run-2", *MINE)
+    started = aws.fanout("copy", "--from-verify", "run-1", "--name", "run-2", "--rate", "5MiB", *MINE)
     assert started.exit_code == 0, started.stderr
     assert not {"certificate", "verify"} & aws.request_of("run-2").keys()
 

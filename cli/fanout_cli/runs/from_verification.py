@@ -36,9 +36,8 @@ def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
         raise CommandError(
             f"{run_id} is a {summary['mode']}; --from-verify takes a run of `fanout verify`, and `fanout retry` others"
         )
-    found = {**asked, "mode": Mode.COPY.value, "compare": "always"}
-    for field in _COMPARING:
-        found.pop(field, None)
+    given = {name: value for name, value in asked.items() if value is not None and name not in _COMPARING}
+    found = {**given, "mode": Mode.COPY.value, "compare": "always"}
     reasons = {one["reason"] for one in summary["failures_by_class"]}
     if not reasons:
         raise CommandError(f"{run_id} found no difference; there is nothing to copy")
