@@ -87,6 +87,20 @@ def test_a_copy_goes_on_where_the_service_does_not_tell_and_a_note_says_what_fol
     assert any(said in note for note in summary["notes"])
 
 
+@pytest.mark.parametrize("options", [{}, {"mode": "verify"}, {"mode": "plan"}])
+@pytest.mark.parametrize("from_bucket", [True, False])
+def test_a_run_that_deletes_nothing_says_that_an_alias_tells_no_bucket(
+    tmp_path: Path, options: Json, from_bucket: bool
+) -> None:
+    alias = "some-1a2b3c4d5e6f7g8h9i0j1k2l3m4n5o6p7q8r9-s3alias"
+    for bucket, is_noted in ((f"s3://{alias}/p/", True), ("s3://another/p/", False)):
+        world = world_of(tmp_path, Behind("a-bucket", "p/"), from_bucket=from_bucket)
+        world.run_id = f"run-of-{bucket[5:9]}"
+        notes = world.run(between(bucket, from_bucket=from_bucket) | options)["notes"]
+        said = [note for note in notes if "is an alias, which tells no bucket" in note]
+        assert [note.split(" ")[0] for note in said] == [bucket] * is_noted
+
+
 def test_the_work_bucket_behind_a_mount_is_no_end(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match=r"destination: efs://data/tree shows the stack's work bucket"):
         world_of(tmp_path, Behind("work")).plan(between("s3://a-bucket/p/"))

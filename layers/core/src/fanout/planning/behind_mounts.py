@@ -6,6 +6,7 @@ as is one that needs what the kind of file system lacks (``facts.mounts``).
 | a run                      | on a mount of S3 Files                                                                |
 |----------------------------|---------------------------------------------------------------------------------------|
 | whose ends are one place   | refused in every mode: what is written at one end appears at the other, a minute late |
+| with the alias of a bucket | goes on with a note if it deletes nothing: an alias does not tell its bucket          |
 | in the stack's work bucket | refused                                                                               |
 | that publishes             | refused: versions share their files by hard links                                     |
 | with ``backup_to``         | refused: what goes is kept by a hard link                                             |
@@ -24,7 +25,7 @@ from fanout.efs.measure import asked
 from fanout.facts.mounts import S3_FILES, kind_of_access_point
 from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Behind
-from fanout.model.location import nest
+from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.same_place import overlapping
@@ -32,6 +33,10 @@ from fanout.work.context import Context
 
 _ANOTHER_MOUNT = "name a mount of another file system: this one shows what the runs of the stack write about themselves"
 _USE_VERSIONS = "leave it out: S3 Files needs a bucket with versions, which keep what is replaced or deleted"
+_NAMES_NO_BUCKET = (
+    "which tells no bucket: if the mount shows that one, the ends are one place, and equal whatever they hold; "
+    "name the bucket, as a run that deletes has to"
+)
 _NO_BACKUP = "leave it out, or name a destination on EFS"
 _USE_EFS = "publish on EFS; or copy to a prefix for each version"
 
@@ -39,10 +44,11 @@ _USE_EFS = "publish on EFS; or copy to a prefix for each version"
 def find_behind(request: Request, context: Context, notes: list[str]) -> dict[str, Behind]:
     """The places that mounts of the request show that are of a kind with a bucket behind it, by mount.
 
-    Where the service does not tell, a note says what follows.
+    Where the service, or the name of a bucket, does not tell, a note says what follows.
     """
     found: dict[str, Behind] = {}
-    for mount in sorted({end.mount for end in (request.source, request.destination) if not end.is_keyed}):
+    ends = (request.source, request.destination)
+    for mount in sorted({end.mount for end in ends if not end.is_keyed}):
         access_point = context.deployed.access_points.get(mount, "")
         if kind_of_access_point(access_point).key_bytes is None:
             continue
@@ -52,6 +58,8 @@ def find_behind(request: Request, context: Context, notes: list[str]) -> dict[st
             found[mount] = Behind()
             why = f"S3 Files did not tell which bucket efs://{mount}/ shows ({type(error).__name__}: {error})"
             notes.append(f"{why}; a run that deletes between it and any bucket is refused")
+    aliases = [end for end in ends if found and end.bucket.endswith(ACCESS_POINT_ALIAS)]
+    notes += [f"{end} is an alias, {_NAMES_NO_BUCKET}" for end in aliases]
     return found
 
 
