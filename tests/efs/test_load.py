@@ -48,7 +48,9 @@ def test_between_two_mounts_bytes_are_staged_in_s3() -> None:
 
 @pytest.mark.parametrize(("source", "destination", "ends"), [(S3, DATA, 1), (S3, "s3://b-b/o/", 2), (DATA, ARCHIVE, 0)])
 def test_each_end_in_s3_is_listed_by_pages_of_a_thousand(source: str, destination: str, ends: int) -> None:
-    assert requests_of(request(source, destination), WORK, segments=3).lists == pytest.approx(ends * (10 + 3 * 20))
+    asked, of_run = request(source, destination), 3
+    assert requests_of(asked, WORK, segments=3).lists == pytest.approx(ends * (of_run + 10 + 3 * 20))
+    assert requests_of(asked, WORK, segments=1).lists == pytest.approx(ends * (of_run + 10 + 1))
 
 
 def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
@@ -94,7 +96,7 @@ def test_more_entries_or_bytes_are_never_less_load(entries: int, size: int, more
         (S3, "s3://my-results/out/", "copied", 2_000, 0, {}),
         (DATA, ARCHIVE, "copied", 0, 0, {"data": 1, "archive": 1}),
         (DATA, "efs://data/z", "copied", 0, 0, {"data": 2}),
-        (DATA, S3, "all", 1_000, 10 + 3 * 20, {"data": 1}),
+        (DATA, S3, "all", 1_000, 3 + 10 + 3 * 20, {"data": 1}),
     ],
 )
 def test_a_verification_after_the_copy_asks_both_ends_anew(
