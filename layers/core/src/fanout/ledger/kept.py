@@ -6,7 +6,8 @@ side as that order allows:
 | what is written                                | when it is sent                                                 |
 |------------------------------------------------|-----------------------------------------------------------------|
 | rows (``.jsonl.gz``), which records name;      | it waits, and is sent before all that is neither                |
-| notes, which no attempt after a record repeats |                                                                 |
+| notes, which no attempt after a record repeats;|                                                                 |
+| what must be there where shards.json is        |                                                                 |
 | what says something alone (``_SAID_ALONE``)    | it waits, and is sent side by side with what comes next         |
 | all else, and what lies outside of the run     | at once, after the rows that wait; the caller waits for it      |
 | the summary, which names all of it             | at once, after all that waits                                   |
@@ -42,12 +43,12 @@ _WAITING_BYTES = 4 * MIB
 _WRITES_IN_FLIGHT = 16
 _ROWS: Final = ".jsonl.gz"
 # Sent before what is written after them.
-_FIRST: Final = (names.NOTES,)
+_FIRST: Final = (names.NOTES, names.LINKS, names.BIG_FILES)
 _LAST: Final = (names.SUMMARY,)
 # No record of the same step tells that these are there; each state but the one that writes them comes after its end.
 _SAID_ALONE: Final = (
     *("phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
-    *(names.SOURCE_FENCED, names.LINKS, names.FORECAST, names.PACING_PLAN, names.BIG_FILES, names.SHARDS),
+    *(names.SOURCE_FENCED, names.FORECAST, names.PACING_PLAN, names.SHARDS),
     *(names.FAILURES, names.REPORT, "segments/round-"),
 )
 
