@@ -15,8 +15,8 @@ COPY: Json = {"source": f"s3://{SOURCE}/in/", "destination": "efs:///out"}
 SYNC = {**COPY, "mode": "sync"}
 SMALL = [
     pytest.param(1, COPY, 1, id="one file"),
-    pytest.param(200, COPY, 1, id="200 files"),
-    pytest.param(200, SYNC, 2, id="no-change sync"),
+    pytest.param(40, COPY, 1, id="40 files"),
+    pytest.param(40, SYNC, 2, id="no-change sync"),
 ]
 
 
@@ -42,8 +42,8 @@ def counted(wire: Wire, s3: Any, files: int, request: Json, runs: int) -> tuple[
     ("files", "request_", "runs"),
     [
         *SMALL,
-        pytest.param(200, {**COPY, "verify": "copied"}, 1, id="verified"),
-        pytest.param(200, {**COPY, "verify": "all"}, 1, id="all verified"),
+        pytest.param(40, {**COPY, "verify": "copied"}, 1, id="verified"),
+        pytest.param(40, {**COPY, "verify": "all"}, 1, id="all verified"),
     ],
 )
 def test_a_forecast_counts_what_a_run_takes(
@@ -59,11 +59,11 @@ def test_a_forecast_counts_what_a_run_takes(
 
 @pytest.mark.parametrize("short", [True, False], ids=["short", "ordinary"])
 def test_a_forecast_counts_each_shard(wire: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch, short: bool) -> None:
-    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 20)
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 4)
     wire.flow.short = short
     if not short:
         monkeypatch.setattr("fanout.forecast.way.may_go_short", lambda _: False)
-    forecast, found, _ = counted(wire, s3, 300, {**COPY, "verify": "copied"}, 1)
+    forecast, found, _ = counted(wire, s3, 60, {**COPY, "verify": "copied"}, 1)
     assert wire.flow.called.count("VerifyShard") == 15
     assert wire.flow.called.count("CopyShard") == (0 if short else 15)
     assert {name: forecast["counts"][name] for name in found} == pytest.approx(found, rel=0.1)
