@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import stat
 import threading
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Self
 
 from msgspec import Struct, field
@@ -24,6 +24,7 @@ from fanout.ports.file_system import fence_any
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
+from fanout.ports.whole_source import WholeSource
 from fanout.request.filtering.pruning import Pruning
 from fanout.request.options import Overwrite
 from fanout.request.overwriting import latest_of_second, replaces
@@ -37,8 +38,8 @@ class Stored(Struct, frozen=True):
     attributes: Attributes = field(default_factory=Attributes)
 
 
-class MemorySource:
-    """See ``ports.tree.Source``."""
+class MemorySource(WholeSource):
+    """See ``ports.tree.Source``; what was opened cannot change."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -47,20 +48,6 @@ class MemorySource:
     def read(self, offset: int, length: int) -> bytes:
         """See ``ports.tree.Source``."""
         return self._stored.data[offset : offset + length]
-
-    def stream(self, offset: int, length: int) -> Generator[bytes]:
-        """See ``ports.tree.Source``; one piece."""
-        yield self.read(offset, length)
-
-    def zeros_at(self, offset: int) -> int:
-        """See ``ports.tree.Source``."""
-        return 0
-
-    def confirm(self, crc64nvme: int | None) -> None:
-        """See ``ports.tree.Source``; what was opened cannot change."""
-
-    def close(self) -> None:
-        """See ``ports.tree.Source``."""
 
 
 class MemoryTarget:
