@@ -11,7 +11,7 @@ class WholeSource(ABC):
 
     @abstractmethod
     def read(self, offset: int, length: int) -> bytes:
-        """See ``ports.tree.Source``."""
+        """Up to ``length`` bytes from ``offset``; fewer only at the end."""
 
     def stream(self, offset: int, length: int) -> Generator[bytes]:
         """See ``ports.tree.Source``: one piece, which counts when all of it is there."""
