@@ -102,8 +102,8 @@ bench: setup ## Ours beside its peers on a simulated EFS, from it to S3 and back
 	@scripts/setup-bench.sh
 	@scripts/setup-bench-s3.sh
 	$(PY) -m benchmarks.run
-	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern --objects 4000 --tools s5cmd-32 rclone
-	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern/8 --objects 2000 --tools s5cmd-32
+	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern --objects 4000 --tools s5cmd-256 rclone-128
+	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern/8 --objects 2000 --tools s5cmd-256 rclone-128
 
 bench-full: setup ## The same with every data set at full size: hours
 	@scripts/setup-bench.sh

@@ -1,13 +1,11 @@
-"""Ours in the S3 benchmark: listed and cut as the product does, then CopyShard in one process, as deployed."""
+"""Ours in the S3 benchmark: a whole run in one process, in the environment of a deployed function."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import convert
@@ -24,20 +22,10 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.runtime import bootstrap
-from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import Context
 
 MOUNT = "data"
 SECONDS = 880.0
-
-
-@dataclass(frozen=True)
-class EngineRun:
-    """What the worker took, and the seconds of planning, listing and partitioning before it."""
-
-    used: Used
-    seconds_before: float
-    shards: int
 
 
 def copy(
@@ -49,21 +37,24 @@ def copy(
     entries: int,
     log: Path,
     checkout: Path = Path(),
-) -> EngineRun:
-    """One run whose worker is that of a checkout. Raises unless it copies so many entries."""
-    environment = environment_of(lab, mount)
-    with deployed(environment):
-        began = time.monotonic()
-        shards = prepare({"source": source, "destination": destination, "compare": "always"}, run_id)
-        seconds_before = time.monotonic() - began
-        worker = [interpreter.of_worker(checkout), "-m", "benchmarks.s3_worker", run_id]
-        used = process_tree.run(worker, environment, log, directory=checkout)
-        summarise_transfer(None, _context(run_id))
+) -> Used:
+    """What a whole run takes, from its plan to its summary, in one process of a checkout.
+
+    Raises unless it copies so many entries.
+    """
+    used = run(lab, mount, run_id, {"source": source, "destination": destination, "compare": "always"}, log, checkout)
+    with deployed(environment_of(lab, mount)):
         totals = _context(run_id).ledger.read_json("summary.json")["totals"]
     copied, listed = totals[Result.COPIED.value]["entries"], totals["listed"]["entries"]
     if copied != listed or copied < entries:  # directories are entries too
         raise RuntimeError(f"{entries} files, but the run's totals are {totals}")
-    return EngineRun(used, seconds_before, shards)
+    return used
+
+
+def run(lab: S3Lab, mount: Path, run_id: str, request: Json, log: Path, checkout: Path = Path()) -> Used:
+    """What a whole run of a request takes in one process of a checkout. Raises unless it succeeded."""
+    worker = [interpreter.of_worker(checkout), "-m", "benchmarks.s3_worker", run_id, "--whole", json.dumps(request)]
+    return process_tree.run(worker, environment_of(lab, mount), log, directory=checkout)
 
 
 def prepare(request: Json, run_id: str) -> int:

@@ -54,7 +54,6 @@ class Sample:
     server_cpu_seconds: float
     objects: int
     bytes: int
-    seconds_before: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -109,14 +108,13 @@ class Bench:
         _touch_memory(size)
         log = SCRATCH / "log"
         try:
-            before_cpu, before = self._lab.cpu_seconds(), 0.0
+            before_cpu = self._lab.cpu_seconds()
             if isinstance(tool, Path):
                 local, remote = f"efs:///{copied.name}", f"s3://{DATA_BUCKET}/{copied.name}/"
                 ends = (f"s3://{DATA_BUCKET}/source-{share}/", local)
                 if direction == "upload":
                     ends = (f"efs:///{source.name}", remote)
-                found = s3_engine.copy(self._lab, place.mount, f"run-{self._number}", *ends, objects, log, tool)
-                used, before = found.used, found.seconds_before
+                used = s3_engine.copy(self._lab, place.mount, f"run-{self._number}", *ends, objects, log, tool)
             else:
                 ends = (f"s3://{DATA_BUCKET}/source-{share}/", f"{copied}/")
                 if direction == "upload":
@@ -132,7 +130,7 @@ class Bench:
             self._lab.remove(f"{copied.name}/")
             self._lab.remove("", WORK_BUCKET)
             shutil.rmtree(copied)
-        return Sample(used.seconds, used.cpu_seconds, used.peak_rss_mb, server, objects, size, before)
+        return Sample(used.seconds, used.cpu_seconds, used.peak_rss_mb, server, objects, size)
 
 
 def _touch_memory(size: int) -> None:
@@ -163,7 +161,6 @@ def row_of(name: str, direction: str, tool: str, samples: list[Sample]) -> Row:
         "peak_rss_mb": round(median(sample.peak_rss_mb for sample in samples), 1),
         "server_cpu_s_per_1000": round(median(sample.server_cpu_seconds for sample in samples) / one.objects * 1000, 3),
         "seconds": [round(sample.seconds, 2) for sample in samples],
-        "seconds_before": round(median(sample.seconds_before for sample in samples), 2),
     }
 
 
@@ -255,7 +252,7 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.rmtree(SCRATCH, ignore_errors=True)
     add_ratios(rows)
     if options.results:
-        _write(options.results, rows)
+        write(options.results, rows)
     print(table(rows))
     return 0
 
@@ -265,7 +262,7 @@ def _cell(row: Row) -> tuple[Any, ...]:
     return tuple(row.get(name) or "" for name in ("data_set", "direction", "tls", "first_byte_ms", "efs"))
 
 
-def _write(path: Path, rows: list[Row]) -> None:
+def write(path: Path, rows: list[Row]) -> None:
     """Replace the rows of the cells that were measured."""
     measured = {_cell(row) for row in rows}
     before = json.loads(path.read_text())["rows"] if path.exists() else []

@@ -1,8 +1,9 @@
 """One function's work in the S3 benchmark: every shard of a run by CopyShard, then FinishTree, which publishes too.
 
-    python -m benchmarks.s3_worker RUN_ID [--profile FILE | --part NUMBER/PARTS]
+    python -m benchmarks.s3_worker RUN_ID [--profile FILE | --part NUMBER/PARTS | --whole REQUEST]
 
-With ``--part`` only that part of the shards, and no end: other processes copy the rest.
+With ``--part`` only that part of the shards, and no end: other processes copy the rest. With ``--whole`` a run from
+its plan to its summary, in this one process: the definition walked through the handlers, one task after the other.
 
 The environment is that of a deployed function.
 """
@@ -11,15 +12,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine_clock import MachineClock
+from fanout.flow.steps import STEPS
+from fanout.flow.walker import Walker, never
 from fanout.ledger import keys, run_places
 from fanout.runtime.bootstrap import make_context
 
-FUNCTIONS = Path(__file__).parents[1] / "functions"
+ROOT = Path(__file__).parents[1]
+FUNCTIONS, MACHINE = ROOT / "functions", ROOT / "statemachine/transfer.asl.json"
 SECONDS = 880.0
 
 
@@ -73,6 +79,30 @@ def finish_run(run_id: str) -> None:
         published = finish({"step": "PublishVersion", "run": run, "state": {"run": run}}, LambdaContext())
 
 
+def whole(run_id: str, request: dict[str, Any]) -> None:
+    """A run of a request from its plan to its summary. Raises unless it succeeded."""
+    machine = json.loads(MACHINE.read_text(encoding="utf-8"))
+    handlers: dict[str, Any] = {}
+
+    def invoke(function: str, event: dict[str, Any]) -> Any:
+        if event["step"] in ("PaceCopy", "EndPacing"):  # there is no Map to look at
+            return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+        name = STEPS[event["step"]].function
+        if name not in handlers:
+            handlers[name] = handler_of(re.sub("(?<!^)([A-Z])", r"_\1", name).lower())
+        return json.loads(json.dumps(handlers[name](json.loads(json.dumps(event)), LambdaContext())))
+
+    def items(_bucket: str, key: str) -> Any:
+        ledger = make_context(run_id, "", SECONDS).ledger
+        return ledger.read_json(key.removeprefix(ledger.prefix))
+
+    execution = {"Id": f"arn:aws:states:us-east-1:123456789012:execution:fanout:{run_id}", "Name": run_id}
+    walker = Walker(machine, invoke, items, MachineClock(), execution, never)
+    summary = walker.walk(machine["StartAt"], request, {"TransferSucceeded?"})[1]["summary"]
+    if summary["status"] != "SUCCEEDED":
+        raise RuntimeError(json.dumps(summary))
+
+
 def _reference(run_id: str) -> dict[str, Any]:
     plan = make_context(run_id, "", SECONDS).ledger.read_plan()
     return {"id": run_id, "prefix": run_places.run_prefix(run_id), "publishes": bool(plan.version)}
@@ -87,7 +117,9 @@ def main(arguments: list[str]) -> int:
         profile.runcall(work, arguments[0])
         profile.dump_stats(arguments[2])
         return 0
-    if arguments[1:2] == ["--part"]:
+    if arguments[1:2] == ["--whole"]:
+        whole(arguments[0], json.loads(arguments[2]))
+    elif arguments[1:2] == ["--part"]:
         part, _, parts = arguments[2].partition("/")
         copy_shards(arguments[0], int(part), int(parts))
     else:
