@@ -97,7 +97,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.DIGESTS + "*": _VERIFY,
     keys.CERTIFIED + "*": _VERIFY,
     keys.NOT_TOLD + "*": _VERIFY,
-    keys.ARCHIVED + "*": _VERIFY,
+    keys.HELD + "*": _VERIFY,
     "seen/*": _VERIFY,
     "checksums/*": _VERIFY,
     keys.UNREAD + "*": ("CopyShard", "VerifyShard"),

@@ -105,8 +105,8 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     compared = results[Result.UNCHANGED] + results[Result.FAILED]
     untold = sum(not one.is_told_whole for one in big_files)
     named = sum(one.has_names for one in big_files)
-    archived = sum(one.outcome.result is Result.SKIPPED for one in big_files)
-    left_out = not_compared(plan, ledger, untold, named, archived)
+    held = sum(one.outcome.result is Result.SKIPPED for one in big_files)
+    left_out = not_compared(plan, ledger, untold, named, held)
     return _with_digests(compared, found.failures + extras, reasons, ledger, digests, left_out)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ class Copier:
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
-    ``skips_archived``: an object of the source that is archived is skipped, else failed. ``now`` counts seconds.
+    An entry with a reason of ``left_out`` is skipped. ``now`` counts seconds.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Copier:
         block_bytes: int | None = None,
         limiter: Limiter = NO_LIMITS,
         *,
-        skips_archived: bool = False,
+        left_out: Container[Reason] = (),
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source, self._destination = source, destination
@@ -66,7 +66,7 @@ class Copier:
         self._small = destination.small_files_from(source) if within is None else None
         self._same = same
         self._limiter = limiter
-        self._skips_archived = skips_archived
+        self._left_out = left_out
         self._now = now
         self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
@@ -138,7 +138,7 @@ class Copier:
             return Outcome.because(entry, Reason.DESTINATION_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
-            return Outcome.because(entry, problem.reason, problem.message, skips_archived=self._skips_archived)
+            return Outcome.because(entry, problem.reason, problem.message, left_out=self._left_out)
         outcome = Outcome.done(entry, Result.COPIED, checksum)
         return replace(outcome, unread=tuple(said.items())) if said else outcome
 

@@ -73,7 +73,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             buffer_bytes=tuning.BUFFER_BYTES // processes,
             block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
             limiter=limiter,
-            skips_archived=plan.request.skips_archived,
+            left_out=plan.request.left_out,
             now=context.clock.now,
         )
 

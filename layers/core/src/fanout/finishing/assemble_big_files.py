@@ -42,13 +42,13 @@ def assemble_big_files(
     open_keys = [key for key in begun if key not in settled]
     if not open_keys:
         return 0, True
-    parts = parts_of_big_files(ledger)
+    parts, left_out = parts_of_big_files(ledger), plan.request.left_out
 
     def settle(key: str) -> Json:
         big = ledger.read_big_file(key)
         outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
-        if plan.request.skips_archived and outcome.reason is Reason.SOURCE_ARCHIVED:
-            outcome = Outcome.because(big.entry, outcome.reason, outcome.message, skips_archived=True)
+        if outcome.reason is not None:
+            outcome = Outcome.because(big.entry, outcome.reason, outcome.message, left_out=left_out)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
         return {"id": big.id, "at": context.clock.now(), **outcome_row(outcome)}

@@ -44,7 +44,7 @@ FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
 UNREAD = "unread/"
-ARCHIVED = "archived/"
+HELD = "archived/"
 CERTIFIED = "certified/"
 CERTIFICATE = "certificate.json"
 OWNERS = "owners.json"
@@ -319,9 +319,9 @@ def not_told_prefix(shard_id: str) -> str:
     return f"{NOT_TOLD}{shard_id}/"
 
 
-def archived_prefix(shard_id: str) -> str:
-    """Which entries of a shard a verification could not read because they are archived."""
-    return f"{ARCHIVED}{shard_id}/"
+def held_prefix(shard_id: str) -> str:
+    """Which entries of a shard a verification could not read because they are held."""
+    return f"{HELD}{shard_id}/"
 
 
 NOTES = "notes/"

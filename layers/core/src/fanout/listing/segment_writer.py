@@ -25,7 +25,6 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree
-from fanout.request.options import OnConflict
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.restoring.archives import not_restorable
@@ -48,7 +47,7 @@ class SegmentWriter:
         self._source, self._destination = source, destination
         self._began = context.clock.now()
         self._to_files = not plan.request.destination.is_keyed
-        self._skips_names = plan.request.on_conflict is OnConflict.SKIP
+        self._left_out = plan.request.left_out
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         self._splits = not plan.request.course.plans and not plan.request.inside_s3
         self._around = OpenDirectories()
@@ -267,7 +266,7 @@ class SegmentWriter:
             self._results[Result.UNCHANGED].add(entry.size)
             self._same.add(entry)
         else:
-            outcome = Outcome.because(entry, reason, message, skips_names=self._skips_names)
+            outcome = Outcome.because(entry, reason, message, left_out=self._left_out)
             self._results[outcome.result].add(entry.size)
             self._outcomes.append(outcome)
         self._write_many_outcomes()

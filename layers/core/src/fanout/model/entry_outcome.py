@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -49,16 +51,13 @@ class Outcome(Struct, frozen=True):
         message: str = "",
         *,
         crc64nvme: str | None = None,
-        skips_names: bool = False,
-        skips_archived: bool = False,
+        left_out: Container[Reason] = (),
     ) -> Outcome:
         """The outcome of an entry that was not copied; the reason gives the result.
 
-        ``skips_names``: the request skips names that the destination cannot hold; ``skips_archived``: objects of the
-        source that are archived.
+        ``left_out`` are the reasons for which the request leaves an entry out instead of failing it.
         """
-        skips = (skips_names and reason.is_name) or (skips_archived and reason is Reason.SOURCE_ARCHIVED)
-        result = Result.SKIPPED if skips else reason.result
+        result = Result.SKIPPED if reason in left_out else reason.result
         return cls(entry.path, entry.kind.value, entry.size, result, reason, message, crc64nvme)
 
     def instead(self, reason: Reason, message: str) -> Outcome:

@@ -57,8 +57,9 @@ class Reason(StrEnum):
     - rejected: the destination cannot hold the entry as it is. A new attempt does not help, whichever state finds
       out. A run that resumes keeps the result; the remedy asks for a new start.
 
-    A reason has one result in every phase. Only the request changes it: ``on_conflict: skip`` skips an entry whose
-    name the destination cannot hold (``is_name``), ``archived: skip`` an object that is archived.
+    A reason has one result in every phase. Only the request changes it, see ``Request.left_out``: it may skip an entry
+    whose name the destination cannot hold (``is_name``), or that is held (``is_held``): something has to bring it back
+    before it can be read.
     """
 
     result: Result
@@ -71,6 +72,11 @@ class Reason(StrEnum):
         self._value_ = words
         self.result, self.remedy, self.is_name = result, remedy, is_name
         return self
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the entry cannot be read before something brings it back."""
+        return self in _HELD
 
     # Unchanged.
     SAME = _unchanged("same")
@@ -308,3 +314,6 @@ class Reason(StrEnum):
     )
     SHARD_FAILED = _failed("the shard failed", "retry; the message names the function's error")
     NOT_ATTEMPTED = _failed("not attempted", "mend what the run's error names, then start the request again")
+
+
+_HELD = frozenset({Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED})

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
+from fanout.model.outcome import Reason
 from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
@@ -54,9 +55,15 @@ class Request(Options, frozen=True, kw_only=True):
         return self.source.is_keyed and self.destination.is_keyed
 
     @property
-    def skips_archived(self) -> bool:
-        """Whether an object of the source that is archived is left out."""
-        return self.archived is ArchivedPolicy.SKIP
+    def left_out(self) -> frozenset[Reason]:
+        """The reasons for which an entry is left out, as skipped, that is failed or rejected otherwise."""
+        names = self.on_conflict is OnConflict.SKIP
+        return frozenset(one for one in Reason if one.is_name and names) | self.left_out_unseen
+
+    @property
+    def left_out_unseen(self) -> frozenset[Reason]:
+        """Those of them that no listing shows: only reading the entry does, and the destination may lack it."""
+        return frozenset({Reason.SOURCE_ARCHIVED} if self.archived is ArchivedPolicy.SKIP else ())
 
     @property
     def restores_archived(self) -> bool:

@@ -11,7 +11,7 @@
 | skipped, rejected                         | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
 | failed because it could not be read       | copied, pinned to its size and mtime alone        |
-| skipped because it is archived            | the same: it may be restored by now               |
+| skipped because it is held                | the same: it may be back by now                   |
 | failed while it was listed                | listed again                                      |
 | a manifest's row without an entry         | looked for again, and the same if there is none   |
 | a name of a file with several             | as above if all names of the file are done,       |
@@ -120,7 +120,7 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
 
 def carried(outcome: Outcome) -> tuple[Reason, str] | None:
     """Reason and message of an entry with this outcome in the new run; ``None`` if it is to be done again."""
-    if outcome.result is Result.FAILED or outcome.reason is Reason.SOURCE_ARCHIVED:
+    if outcome.result is Result.FAILED or (outcome.reason is not None and outcome.reason.is_held):
         return None
     if outcome.result is Result.COPIED or outcome.reason is None:
         return Reason.DONE_EARLIER, ""

@@ -31,12 +31,12 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
     plan = ledger.read_plan()
-    rules, skips_archived, pins_copies = rules_of(plan, ledger), plan.request.skips_archived, plan.proves_move
+    rules, left_out, pins_copies = rules_of(plan, ledger), plan.request.left_out_unseen, plan.proves_move
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)
             big, shards = ledger.read_big_file(key), parts.get(key, [])
-            yield _compared(big, shards, ledger, rules, skips_archived, pins_copies=pins_copies)
+            yield _compared(big, shards, ledger, rules, left_out, pins_copies=pins_copies)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -50,15 +50,15 @@ def _compared(
     parts: list[Shard],
     ledger: Ledger,
     rules: Rules | None,
-    skips_archived: bool,
+    left_out: frozenset[Reason],
     *,
     pins_copies: bool,
 ) -> Verified:
     here, there = (_end(end, big, parts, ledger) for end in End)
     entry = big.entry
     bad = here.bad or there.bad
-    if skips_archived and bad is not None and bad is here.bad and bad.reason is Reason.SOURCE_ARCHIVED:
-        return not_read(entry, f"block {bad.index}: {bad.message}")
+    if bad is not None and bad is here.bad and bad.reason in left_out:
+        return not_read(entry, bad.reason, f"block {bad.index}: {bad.message}")
     problem, told = None, True
     seen = Seen(), Seen()
     if bad is not None:

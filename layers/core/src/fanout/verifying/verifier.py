@@ -52,8 +52,8 @@ class Verified(Struct, frozen=True):
 class Verifier:
     """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read.
 
-    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the source
-    whose archived objects are skipped, so that the destination may lack them; ``None`` where the request skips none.
+    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the
+    source where the request leaves entries out that only a reading shows, so that the destination may lack them.
     With ``certifies`` no store is taken at its word: all bytes are read, and hashed by SHA-256 too. ``skips_symlinks``:
     the request leaves out symlinks, and of an object only its metadata tells that it is one.
     """
@@ -104,9 +104,9 @@ class Verifier:
             problem = (denied, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = (problem_of(error).reason, problem_of(error).message)
-        archived = "" if problem is None else self._archived(entry)
-        if archived:
-            return not_read(entry, archived)
+        held = None if problem is None else self._held(entry)
+        if held is not None:
+            return not_read(entry, held.reason, held.message)
         there_digest = 0
         if found is not None:
             there_digest = entry_digest(replace(entry, size=found.entry.size), there.content)
@@ -122,10 +122,10 @@ class Verifier:
         here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
         return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy, here.attributes)
 
-    def _archived(self, entry: Entry) -> str:
-        """S3's answer for an object that is archived and skipped; empty for any other. A HEAD alone does not tell."""
+    def _held(self, entry: Entry) -> ItemError | None:
+        """The answer for an entry that is held, and so left out; ``None`` for any other. A HEAD alone does not tell."""
         if self._may_lack is None or entry.kind is not Kind.FILE:
-            return ""
+            return None
         try:
             opened = self._may_lack.open(entry)
             try:
@@ -134,8 +134,8 @@ class Verifier:
                 opened.close()
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
-            return problem.message if problem.reason is Reason.SOURCE_ARCHIVED else ""
-        return ""
+            return problem if problem.reason.is_held else None
+        return None
 
     def _found(self, path: str, listed: str) -> tuple[Found | None, Exception | None]:
         """The destination's entry, or what to raise about it: another object than was listed, or no answer."""
@@ -200,9 +200,9 @@ def proof_of(entry: Entry, seen: Seen) -> Proof | None:
     return Proof(entry, Kind.SYMLINK if is_symlink else Kind.FILE, seen.sha256)
 
 
-def not_read(entry: Entry, message: str) -> Verified:
-    """The result for an archived object that is skipped; it is in no digest."""
-    outcome = Outcome.because(entry, Reason.SOURCE_ARCHIVED, message, skips_archived=True)
+def not_read(entry: Entry, reason: Reason, message: str) -> Verified:
+    """The result for an entry that is held, and so left out; it is in no digest."""
+    outcome = Outcome.because(entry, reason, message, left_out={reason})
     return Verified(outcome, 0, 0, has_names=bool(entry.inode))
 
 

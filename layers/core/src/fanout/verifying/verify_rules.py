@@ -91,7 +91,7 @@ def write_indexes(prefix: str, nonce: str, indexes: list[int], ledger: Ledger) -
 
 
 def not_compared(
-    plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int, archived_big_files: int
+    plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int, held_big_files: int
 ) -> list[NotCompared]:
     """The omissions of a verification of both trees, read from its ledger.
 
@@ -99,9 +99,9 @@ def not_compared(
     with several that were compared in blocks.
     """
     found: list[NotCompared] = []
-    archived = _entries_below(keys.ARCHIVED, ledger) + archived_big_files
-    if archived:
-        found.append(NotCompared("archived objects", "the request skips them, and S3 reads none from there", archived))
+    held = _entries_below(keys.HELD, ledger) + held_big_files
+    if held:
+        found.append(NotCompared("archived objects", "the request skips them, and S3 reads none from there", held))
     if not compares_attributes(plan):
         return found
     limitation = _owner_limitation(ledger)

@@ -56,7 +56,7 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     task = ShardTask("verify", "verified", shard, context)
     plan, ledger = task.plan, task.ledger
     rules = rules_of(plan, ledger)
-    may_lack = context.source(plan) if plan.request.skips_archived else None
+    may_lack = context.source(plan) if plan.request.left_out_unseen else None
     certifies = plan.request.certificate and plan.request.course.compares
     skips = plan.request.symlinks.skips
     destination = context.destination(plan)
@@ -98,7 +98,7 @@ def _verify(
     certified: dict[int, Proof] = {}
     pins: dict[int, tuple[str, str]] = {}
     not_told: list[int] = []
-    archived: list[int] = []
+    held: list[int] = []
     digest = TreeDigest()
     cut_off: list[tuple[int, Work]] = []
     entries = {index: item[0] for index, item in left}
@@ -117,8 +117,9 @@ def _verify(
         outcomes[index] = in_move(verified.outcome, entries[index], plan)
         if not verified.is_told_whole:
             not_told.append(index)
-        if verified.outcome.reason is Reason.SOURCE_ARCHIVED and outcomes[index].result is Result.SKIPPED:
-            archived.append(index)
+        reason = verified.outcome.reason
+        if reason is not None and reason.is_held and outcomes[index].result is Result.SKIPPED:
+            held.append(index)
         pins[index] = (verified.copy, pin_of_directory(entries[index], verified.source, plan))
         if verified.proof is not None:
             certified[index] = verified.proof
@@ -128,7 +129,7 @@ def _verify(
     if outcomes:
         ledger.write_rows(keys.digests_key(shard.id, nonce), map(digest_row, digest.directories()))
         write_indexes(keys.not_told_prefix(shard.id), nonce, not_told, ledger)
-        write_indexes(keys.archived_prefix(shard.id), nonce, archived, ledger)
+        write_indexes(keys.held_prefix(shard.id), nonce, held, ledger)
         write_unread(shard.id, nonce, outcomes, ledger)
         if verifier.certifies:
             write_certified(shard.id, nonce, certified, ledger)

@@ -37,7 +37,7 @@ class Settler:
         self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
         self._missing = plan.missing
-        self._skips_archived = plan.request.skips_archived
+        self._skips_unseen = bool(plan.request.left_out_unseen)
         self._verifies = plan.request.course.compares
         keeps_names = plan.keeps_hard_links and plan.request.manifest is None
         self._compares_names = compares_attributes(plan) and keeps_names
@@ -137,7 +137,7 @@ class Settler:
         decision = decide(source, destination, Compare.ALWAYS)
         differs = destination is None or decision is Decision.CONFLICT or source.size != destination.size
         if differs and self._may_be_skipped(source):
-            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is archived, or a symlink
+            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is held, or a symlink
         elif destination is None:
             writer.settle(source, self._missing(source.changed_ns))
         elif decision is Decision.UNCHANGED:
@@ -153,7 +153,7 @@ class Settler:
     def _may_be_skipped(self, source: Entry) -> bool:
         """Whether the copy may have left it out for what a listing of a bucket does not tell."""
         may_be_symlink = bool(source.etag) and source.size <= aws.SYMLINK_TARGET_BYTES and not self._inside_s3
-        return source.kind is Kind.FILE and (self._skips_archived or (self._skips_symlinks and may_be_symlink))
+        return source.kind is Kind.FILE and (self._skips_unseen or (self._skips_symlinks and may_be_symlink))
 
     def _groups_names(self, source: Entry) -> bool:
         """Whether the run compares hard links; several functions compare the names of larger files."""

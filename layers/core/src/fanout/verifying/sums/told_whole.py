@@ -43,13 +43,13 @@ class ToldWhole(Struct, frozen=True):
 def note_told(end: End, big: BigFile, task: ShardTask) -> Progress | None:
     """Note what the store tells; ``None`` where the blocks have to be read.
 
-    That is where it tells nothing, for a certificate, where archived objects are skipped, which only the reading shows,
-    and for an object that is not the one to compare or cannot be asked about: the reading says what is wrong with it.
+    That is where it tells nothing, for a certificate, where the request leaves out what only the reading shows, and
+    for an object that is not the one to compare or cannot be asked about: the reading says what is wrong with it.
     """
     plan, entry = task.plan, big.entry if end is End.SOURCE else big.entry.placed
     place = plan.request.source if end is End.SOURCE else plan.request.destination
-    hides_archived = end is End.SOURCE and plan.request.skips_archived
-    if plan.request.certificate or hides_archived or not place.is_keyed:
+    is_hidden = end is End.SOURCE and bool(plan.request.left_out_unseen)
+    if plan.request.certificate or is_hidden or not place.is_keyed:
         return None
     tree = task.context.source(plan) if end is End.SOURCE else task.context.destination(plan)
     try:
