@@ -62,7 +62,8 @@ model: setup-tests ## The protocol, explored state by state, its mends taken out
 	@scripts/setup-model.sh
 	nice $(PY) -m tests.protocol
 
-nfs: setup-tests ## Tests on a real NFSv4.1 client and server in a virtual machine (root, QEMU): hours without KVM
+nfs: setup-tests ## Tests on a real NFSv4.1 client and server in a guest with a kernel of its own (root; Debian's packages are installed)
+	tests/nfs/lab/prepare
 	FANOUT_NFS=whole $(PY) -m pytest -v tests/nfs
 
 docs: setup ## Write the generated parts of docs/

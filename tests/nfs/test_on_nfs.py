@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.nfs.lab.kernel import CACHE
+from tests.nfs.lab.kernel import is_fetched
 from tests.nfs.lab.machine import lacks, run
 from tests.nfs.selections import ADVERSARY_SECONDS, ASKED, IS_REQUIRED, Selection, asked_for
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.nfs, pytest.mark.timeout(8000)]
 @pytest.fixture(autouse=True)
 def lab() -> None:
     """Skips where no guest can run, and fails where one is required."""
-    reason = lacks() or ("" if ASKED or (CACHE / "initrd").exists() else "`make nfs` has not fetched a kernel yet")
+    reason = lacks() or ("" if ASKED or is_fetched() else "`make nfs` has not fetched a guest yet")
     if reason and IS_REQUIRED:
         pytest.fail(reason)
     if reason:

@@ -1,6 +1,7 @@
 """python -m tests.nfs.lab [--seconds N] COMMAND: runs a shell command in a guest with mounts of an NFSv4.1 server.
 
-Without a command it only fetches the kernel. ``tests/nfs/lab/guest/serve`` says which mounts there are.
+Without a command it only fetches what the guest needs, and says which one comes up. ``tests/nfs/lab/guest/serve`` says
+which mounts there are.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.nfs.lab.kernel import kernel
-from tests.nfs.lab.machine import accelerator, lacks, run
+from tests.nfs.lab.machine import lacks, prepare, run
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,16 +28,14 @@ def main() -> int:
     if reason:
         print(reason, file=sys.stderr)
         return 2
-    kernel()
     if arguments.command is None:
+        prepare(sys.stdout.buffer)
         return 0
     with tempfile.TemporaryDirectory(prefix="nfs-results-") as at:
         results = arguments.results or Path(at)
         results.mkdir(parents=True, exist_ok=True)
-        status = run(
-            f"cd {shlex.quote(str(ROOT))} && {arguments.command}", results, arguments.seconds, sys.stdout.buffer
-        )
-        print(f"processor: {accelerator()}")
+        command = f"cd {shlex.quote(str(ROOT))} && {arguments.command}"
+        status = run(command, results, arguments.seconds, sys.stdout.buffer)
     return 3 if status is None else status
 
 

@@ -1,144 +1,141 @@
-"""Runs a command in a virtual machine whose ``/`` is this machine's and which has mounts of an NFSv4.1 server."""
+"""Runs a command in a guest whose ``/`` is this machine's and which has mounts of an NFSv4.1 server."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from tests.nfs.lab.kernel import CACHE, HERE, cpio, kernel
-
-DAEMONS = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd", "/usr/lib/virtiofsd")
-QEMU = "qemu-system-x86_64"
-TOOLS = (QEMU, "busybox", "depmod", "rpc.nfsd", "rpc.mountd", "exportfs", "mount.nfs4", "mkfs.ext4", "setquota", "tc")
-MEMORY = "4G"
-# Chosen: nested virtualisation may be offered and hang. Translated, a guest on a busy machine is up within 25 seconds.
-KVM_SECONDS = 30.0
-TRANSLATED_SECONDS = 240.0
+from tests.nfs.lab.guests import GUESTS, Guest
+from tests.nfs.lab.kernel import HERE, cpio
 
 
 def lacks() -> str:
-    """Why no guest can run here; empty if one can."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    missing = [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
-    if not any(map(os.path.exists, DAEMONS)):
-        missing.append("virtiofsd")
-    if missing:
-        return f"missing: {', '.join(missing)}; tests/nfs/lab/packages names Debian's packages"
-    return "" if os.geteuid() == 0 else "only root can give the guest this machine's files"
+    """Why no guest can run here; empty if one may."""
+    if os.geteuid() != 0:
+        return "only root can give the guest this machine's files"
+    reasons = {guest.name: guest.lacks() for guest in GUESTS}
+    said = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    return f"{said}; tests/nfs/lab/prepare installs Debian's packages" if all(reasons.values()) else ""
 
 
 def run(command: str, results: Path, seconds: float, out: IO[bytes] | None = None) -> int | None:
     """The status of a shell command in a guest of its own, in which ``results`` is ``/run/results``; None if it is
-    not done in time. What the guest says goes to ``results/console`` and to ``out``.
+    not done in time. What the guest says goes to ``results/console`` and to ``out``, after which guest it is.
 
     Raises ``RuntimeError`` where no guest comes up.
     """
-    image = kernel()
-    for name, options in _accelerators():
-        with tempfile.TemporaryDirectory(prefix="nfs-") as at, _host_files(Path(at)) as socket:
-            initrd = Path(at) / "initrd"
-            files = [("results", 0o100644, str(results.resolve()).lstrip("/").encode())]
-            files.append(("serve", 0o100644, (HERE / "guest" / "serve").read_bytes()))
-            files.append(("command", 0o100644, command.encode()))
-            initrd.write_bytes(_four((CACHE / "initrd").read_bytes()) + cpio(files))
-            guest = _Guest([*options, *_machine(socket, image, initrd)], results / "console", out)
-            if not guest.up.wait(KVM_SECONDS if name == "kvm" else TRANSLATED_SECONDS):
-                guest.end()
-                if name != "kvm":
-                    said = (results / "console").read_text(errors="replace")
-                    raise RuntimeError(f"not up within {TRANSLATED_SECONDS:.0f} s:\n{said[-5000:]}")
-                (CACHE / "no-kvm").touch()
-                continue
-            guest.wait(seconds)
-        break
+    with _up(command, results, out) as running:
+        running.wait(seconds)
     status = results / "status"
     return int(status.read_text()) if status.exists() else None
 
 
-def accelerator() -> str:
-    """``kvm``, or ``tcg`` where the processor is translated, some ten to twenty times as slowly."""
-    return _accelerators()[0][0]
+def prepare(out: IO[bytes]) -> None:
+    """Fetch what the first guest that comes up needs. Raises ``RuntimeError`` where none does."""
+    with tempfile.TemporaryDirectory(prefix="nfs-results-") as results, _up("true", Path(results), out):
+        pass
 
 
-def _accelerators() -> list[tuple[str, list[str]]]:
-    kvm = os.access("/dev/kvm", os.R_OK | os.W_OK) and not (CACHE / "no-kvm").exists()
-    translated = ("tcg", ["-accel", "tcg,thread=multi", "-cpu", "max"])
-    return [("kvm", ["-accel", "kvm", "-cpu", "host"]), translated] if kvm else [translated]
+@contextmanager
+def _up(command: str, results: Path, out: IO[bytes] | None) -> Iterator[_Running]:
+    """The first guest of the table that comes up."""
+    reasons: list[str] = []
+    for guest in GUESTS:
+        reason = guest.lacks() or _fetched(guest)
+        if not reason:
+            with _started(guest, command, results, reasons, out) as running:
+                if running.is_up(guest.seconds):
+                    yield running
+                    return
+            reason = f"did not come up within {guest.seconds:.0f} s"
+            if guest is GUESTS[-1]:
+                reason += f":\n{(results / 'console').read_text(errors='replace')[-5000:]}"
+            else:
+                guest.note(reason)
+        reasons.append(f"not {guest.name}: {reason}")
+    raise RuntimeError("\n".join(reasons))
 
 
-def _machine(socket: Path, image: Path, initrd: Path) -> list[str]:
-    memory = f"memory-backend-memfd,id=memory,size={MEMORY},share=on"
-    shared = ["-object", memory, "-numa", "node,memdev=memory", "-chardev", f"socket,id=files,path={socket}"]
-    shared += ["-device", "vhost-user-fs-pci,chardev=files,tag=host"]
-    booted = ["-kernel", str(image), "-initrd", str(initrd), "-append", "console=ttyS0 panic=-1 quiet"]
-    return ["-smp", "2", "-m", MEMORY, *shared, *booted, "-nographic", "-no-reboot", "-nic", "none"]
+def _fetched(guest: Guest) -> str:
+    """Why its kernel cannot be had; empty where it is there."""
+    try:
+        guest.kernel.fetch()
+    except (OSError, RuntimeError) as error:
+        return str(error)
+    return ""
 
 
-class _Guest:
-    """A virtual machine at work; its console is written down as it speaks."""
+@contextmanager
+def _started(guest: Guest, command: str, results: Path, before: list[str], out: IO[bytes] | None) -> Iterator[_Running]:
+    with tempfile.TemporaryDirectory(prefix="nfs-") as at:
+        initrd = Path(at) / "initrd"
+        files = [(name, 0o100755, (HERE / "guest" / name).read_bytes()) for name in ("init", "serve")]
+        files.append(("results", 0o100644, str(results.resolve()).lstrip("/").encode()))
+        files.append(("command", 0o100644, command.encode()))
+        initrd.write_bytes(_four((guest.kernel.at / "initrd").read_bytes()) + cpio(files))
+        with guest.start(guest.kernel, initrd) as started:
+            running = _Running(started, "\n".join([*before, f"guest: {guest.name}", ""]), results / "console", out)
+            try:
+                yield running
+            finally:
+                running.end()
 
-    def __init__(self, options: list[str], console: Path, out: IO[bytes] | None) -> None:
-        self.up = threading.Event()
+
+class _Running:
+    """A guest at work; its console is written down as it speaks."""
+
+    def __init__(self, started: list[str], first: str, console: Path, out: IO[bytes] | None) -> None:
+        self._known = threading.Event()
+        self._is_up = False
         self._process = subprocess.Popen(
-            [QEMU, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            started,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-        self._reader = threading.Thread(target=self._read, args=(console, out))
+        self._reader = threading.Thread(target=self._read, args=(first.encode(), console, out))
         self._reader.start()
 
-    def _read(self, console: Path, out: IO[bytes] | None) -> None:
+    def _read(self, first: bytes, console: Path, out: IO[bytes] | None) -> None:
         assert self._process.stdout is not None
         with console.open("wb", buffering=0) as kept:
-            for line in self._process.stdout:
+            for line in chain([first], self._process.stdout):
                 kept.write(line)
                 if out is not None:
                     out.write(line)
                     out.flush()
                 if b"guest: up" in line:
-                    self.up.set()
+                    self._is_up = True
+                    self._known.set()
+        self._known.set()
+
+    def is_up(self, seconds: float) -> bool:
+        """Whether it comes up within so many seconds."""
+        self._known.wait(seconds)
+        return self._is_up
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end, which comes after so many seconds at the latest."""
+        """Wait for its end, for so many seconds at the most."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.end()
-        self._reader.join()
 
     def end(self) -> None:
-        """End it, whatever it does."""
-        self._process.kill()
+        """End it, whatever it does, and its processes."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._reader.join()
-
-
-@contextmanager
-def _host_files(at: Path) -> Iterator[Path]:
-    """The socket of a process that gives the guest this machine's files."""
-    socket = at / "socket"
-    program = next(one for one in DAEMONS if Path(one).exists())
-    options = [f"--socket-path={socket}", "-o", "source=/", "-o", "cache=auto", "-o", "sandbox=chroot"]
-    with (at / "files").open("wb") as said:
-        daemon = subprocess.Popen([program, *options], stdout=said, stderr=said, start_new_session=True)
-    try:
-        until = time.monotonic() + 10
-        while not socket.exists():
-            if daemon.poll() is not None or time.monotonic() > until:
-                raise RuntimeError(f"{program} did not begin: {(at / 'files').read_text()}")
-            time.sleep(0.05)
-        yield socket
-    finally:
-        if daemon.poll() is None:
-            os.killpg(daemon.pid, signal.SIGTERM)
-        daemon.wait()
 
 
 def _four(data: bytes) -> bytes:
