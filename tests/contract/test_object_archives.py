@@ -49,7 +49,7 @@ class Bucket:
         )
         self.boto.put_bucket_versioning(Bucket=self.name, VersioningConfiguration={"Status": "Enabled"})
         self.archive = S3Archive(client, S3Location(self.name, "in/"))
-        self.tree = S3Tree(client, self.name, "in/", tells_archives=True)
+        self.tree = S3Tree(client, self.name, "in/", may_hold=archives.CLASSES)
 
     def put(self, path: str, storage_class: str = "STANDARD") -> Entry:
         self.boto.put_object(Bucket=self.name, Key=f"in/{path}", Body=path.encode(), StorageClass=storage_class)
@@ -97,7 +97,7 @@ def test_a_listing_tells_the_classes_that_may_have_to_be_restored(bucket: Bucket
     classes = ("STANDARD", "GLACIER", "DEEP_ARCHIVE", "GLACIER_IR", "INTELLIGENT_TIERING", "STANDARD_IA")
     for storage_class in classes:
         bucket.put(f"d/{storage_class}", storage_class)
-    told = {entry.path: entry.archive for entry in bucket.tree.list(Segment(""))}
+    told = {entry.path: entry.held for entry in bucket.tree.list(Segment(""))}
     assert told == {f"d/{one}": one if one in archives.CLASSES else "" for one in classes}
     silent = S3Tree(bucket.client, bucket.name, "in/")
     (columns,) = silent.list_columns(Segment(""))

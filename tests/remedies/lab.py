@@ -132,7 +132,7 @@ class Lab:
             bucket = self.buckets[end]
             bucket._overwrite = plan.request.overwrite
             if isinstance(bucket, ArchivedTree):
-                bucket.tells = plan.request.restores_archived
+                bucket.tells = plan.request.brings_back
             return bucket
         kept = plan.request.backup_to if end == "destination" else None
         place = getattr(plan.request, end).path

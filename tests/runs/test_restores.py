@@ -17,7 +17,7 @@ from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
 from fanout.restoring import restore_objects as restoring
 from fanout.restoring.restore_objects import wait_seconds
-from fanout.restoring.stand import last_stand, restores_asked
+from fanout.shards.held import asked_back, last_stand
 from tests.support.archives import DAY, ArchivedTree, FakeArchive, Object
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
@@ -291,11 +291,11 @@ def test_what_a_task_asked_for_that_died_is_in_the_count_of_dollars(monkeypatch:
     one.archive.ask = dying  # type: ignore[method-assign]
     with pytest.raises(ConnectionResetError):
         world.restore(shards)
-    assert restores_asked(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 4
+    assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 4
     one.archive.ask = ask  # type: ignore[method-assign]
     shards = world.restore(shards)
     assert shards["step"] == "copy" and shards["archived"] == 6
-    assert restores_asked(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 6
+    assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 6
 
 
 def test_a_big_archived_file_waits_and_is_put_together() -> None:

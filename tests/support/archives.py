@@ -16,7 +16,6 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
-from fanout.restoring.archives import seconds_to_restore
 from tests.support.flow import ManualClock
 from tests.support.memory import MemorySource, MemoryTree
 
@@ -75,7 +74,7 @@ class FakeArchive:
         self.asked[entry.path] += 1
         one = self.objects[entry.path]
         one.asked = True
-        one.readable_at = self.clock.time + self.takes * seconds_to_restore(one.archive, restore)
+        one.readable_at = self.clock.time + self.takes * restore.seconds_from(one.archive)
         one.expires_at = one.readable_at + restore.days * DAY
 
 
@@ -118,7 +117,7 @@ class ArchivedTree(MemoryTree):
         if one is None:
             return entry
         tiering = one.archive in archives.TIERS_OF_TIERING
-        return replace(entry, archive=archives.TIERING if tiering else one.archive)
+        return replace(entry, held=archives.TIERING if tiering else one.archive)
 
     def open(self, entry: Entry) -> MemorySource:
         """See ``ports.tree.Tree``; a HEAD of an archived object works, as S3 does."""

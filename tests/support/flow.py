@@ -135,7 +135,7 @@ class World:
             source,
             destination,
             entry_copier,
-            archive=lambda plan: self.archive if plan.request.restores_archived else None,
+            archive=lambda plan: self.archive if plan.request.brings_back else None,
             objects=lambda _request: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,

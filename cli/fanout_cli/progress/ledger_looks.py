@@ -11,7 +11,7 @@ from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
-from fanout.restoring.stand import last_stand
+from fanout.shards.held import last_stand
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
@@ -73,7 +73,7 @@ class LedgerLooks:
             self._standing(now, stage, at, in_map.running if in_map else 0),
             in_map.running if in_map else None,
             paused_until=_paused_until(request.limits.window, self._now()),
-            restores=last_stand(self._ledger) if now == "copy" and request.restores_archived else None,
+            held=last_stand(self._ledger) if now == "copy" and request.brings_back else None,
         )
 
     def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:

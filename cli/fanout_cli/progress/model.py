@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from fanout.forecast.phases import phases_of
 from fanout.model.books import Count
 from fanout.request.request import Request
-from fanout.restoring.stand import RestoreStand
+from fanout.shards.held import HeldStand
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.work import Standing
 
@@ -23,8 +23,8 @@ from fanout_cli.progress.work import Standing
 WITH_SHARDS = ("copy", "verify")
 # The phases whose tasks are held to the window of the run.
 PAUSES = ("list", "copy", "finish", "delete", "verify", "publish")
-# A phase too short to show, and one that goes on beside the copy.
-_NOT_SHOWN = ("partition", "restore")
+# A phase too short to show.
+_TOO_SHORT = "partition"
 # By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
 MOST_CORRECTED = 5.0
 
@@ -43,7 +43,7 @@ class RunLook(Struct, frozen=True):
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
     seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
-    in the Map. ``restores`` is what the run waits for from the archives. ``paused_until`` says when the window of the
+    in the Map. ``held`` is what the run waits for. ``paused_until`` says when the window of the
     run opens, where it is closed.
     """
 
@@ -56,7 +56,7 @@ class RunLook(Struct, frozen=True):
     running: int | None = None
     waiting: Waiting | None = None
     paused_until: str = ""
-    restores: RestoreStand | None = None
+    held: HeldStand | None = None
 
 
 class Phase(Struct, frozen=True):
@@ -92,7 +92,7 @@ class Progress(Struct, frozen=True):
     waiting: Waiting | None = None
     staged: Count = Count()
     paused_until: str = ""
-    restores: RestoreStand | None = None
+    held: HeldStand | None = None
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
@@ -101,7 +101,7 @@ class Progress(Struct, frozen=True):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
-        stand = row.pop("restores")
+        stand = row.pop("held")
         if stand is not None:
             told = {name: getattr(stand, name) for name in ("asked_at", "expected_at", "ends_at")}
             row["restores"] = {**asdict(stand.waiting), **told}
@@ -111,8 +111,8 @@ class Progress(Struct, frozen=True):
 
 
 def course_of(request: Request) -> tuple[str, ...]:
-    """The phases of a run that are shown."""
-    return tuple(phase.name for phase in phases_of(request) if phase.name not in _NOT_SHOWN)
+    """The phases of a run that are shown; one that begins with another is not."""
+    return tuple(phase.name for phase in phases_of(request) if phase.noted and phase.name != _TOO_SHORT)
 
 
 def progress_of(look: RunLook) -> Progress:
@@ -129,7 +129,7 @@ def _progress_of(look: RunLook) -> Progress:
     states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
     phases = tuple(map(Phase, look.course, states))
     listed = look.listed
-    restores = look.restores if look.restores is not None and look.restores.round and look.restores.left else None
+    held = look.held if look.held is not None and look.held.round and look.held.left else None
     told = Progress(
         phases,
         now,
@@ -139,8 +139,8 @@ def _progress_of(look: RunLook) -> Progress:
         failures=listed.failures,
         workers=look.running or 0,
         waiting=look.waiting if now == look.course[0] else None,
-        eta_seconds=_eta(look, at) if restores is None else None,  # S3 says by when, not we
-        restores=restores,
+        eta_seconds=_eta(look, at) if held is None else None,  # S3 says by when, not we
+        held=held,
     )
     one = look.standing
     if one is None:
@@ -163,7 +163,7 @@ def _progress_of(look: RunLook) -> Progress:
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
         staged=one.staged if at_work else Count(),
-        restores=restores,
+        held=held,
     )
 
 

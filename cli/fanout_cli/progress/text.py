@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fanout.model.books import Count
 from fanout.model.outcome import Reason
 from fanout.report.text import size, visible
-from fanout.restoring.stand import RestoreStand
+from fanout.shards.held import HeldStand
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
 
@@ -42,8 +42,8 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
     if progress.waiting is not None:
         return [waiting_text(progress.waiting, now)]
     parts = [f"paused until {progress.paused_until}"] if progress.paused_until else []
-    if progress.restores is not None:
-        parts.append(restores_text(progress.restores))
+    if progress.held is not None:
+        parts.append(held_text(progress.held))
     if progress.phase == "list" and progress.total_segments > 1:
         parts.append(f"{progress.segments:,} of {progress.total_segments:,} segments")
     if progress.share is not None:
@@ -101,7 +101,7 @@ def waiting_text(waiting: Waiting, now: float | None = None) -> str:
     return f"{text}; for {duration(since)} so far, next try within {duration(tries_in)}"
 
 
-def restores_text(stand: RestoreStand) -> str:
+def held_text(stand: HeldStand) -> str:
     """``waiting for 12,000 objects (1.2 TiB) from the archive, asked 21:10, expected by 09:10 UTC``."""
     waiting = stand.waiting
     asked, by = (datetime.fromtimestamp(int(at), UTC) for at in (stand.asked_at, stand.expected_at))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.model.books import Count
-from fanout.restoring.stand import RestoreStand
+from fanout.shards.held import HeldStand
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import Phase, Progress, RunLook, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
@@ -123,8 +123,8 @@ def test_a_share_is_rounded_down_and_seconds_are_said_as_people_do() -> None:
     assert {seconds: duration(seconds) for seconds in said} == said
 
 
-def stand(hours: float) -> RestoreStand:
-    return RestoreStand(
+def stand(hours: float) -> HeldStand:
+    return HeldStand(
         at=0.0,
         round=1,
         cursor=0,
@@ -145,10 +145,10 @@ def stand(hours: float) -> RestoreStand:
     [(1.0, "asked 21:10, expected by 22:10 UTC"), (12.0, "asked 1970-01-01 21:10, expected by 1970-01-02 09:10 UTC")],
 )
 def test_a_run_that_waits_for_an_archive_says_for_what_and_until_when(hours: float, text: str) -> None:
-    look = RunLook(0.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, restores=stand(hours))
+    look = RunLook(0.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, held=stand(hours))
     progress = progress_of(look)
     (told,) = details(progress, 80_000.0)
     assert told == f"waiting for 12,000 objects (5 TiB) from the archive, {text}"
     assert progress.eta_seconds is None
     assert progress.document()["restores"]["expected_at"] == 76_200.0 + hours * 3600
-    assert "restores" not in progress_of(replace(look, restores=None)).document()
+    assert "restores" not in progress_of(replace(look, held=None)).document()

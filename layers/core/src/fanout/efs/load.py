@@ -26,8 +26,8 @@ class Work(Struct, frozen=True):
 
     ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
     in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
-    ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
-    be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
+    ``looked_at`` those that an estimate takes to be listed and left as they are. ``held`` are entries and bytes by
+    what holds them. ``linked`` is what gets names of files that the destination holds; it is in no other
     figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
     ``compare: checksum`` reads at both ends, before it copies what differs. ``heads`` are the requests of the
     listing besides its pages.
@@ -41,7 +41,7 @@ class Work(Struct, frozen=True):
     largest_directory: int = 0
     extras: int = 0
     looked_at: int = 0
-    archived: Mapping[str, Count] = field(default_factory=dict)
+    held: Mapping[str, Count] = field(default_factory=dict)
     linked: Count = Count()
     listed_bytes: int = 0
     compared: Count = Count()

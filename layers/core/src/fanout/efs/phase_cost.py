@@ -57,8 +57,8 @@ class Done(Struct, frozen=True, kw_only=True):
 
     ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run; of these
     ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
-    of ``segments``. Both listings took so many ``heads`` besides their pages. ``restored`` is what S3 was asked to
-    restore, by archive.
+    of ``segments``. Both listings took so many ``heads`` besides their pages. ``asked_back`` was asked for,
+    by what held it.
     """
 
     listed: int
@@ -73,7 +73,7 @@ class Done(Struct, frozen=True, kw_only=True):
     rounds: int = 0
     segments: int = 0
     heads: int = 0
-    restored: Mapping[str, Count] = field(default_factory=dict)
+    asked_back: Mapping[str, Count] = field(default_factory=dict)
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):

@@ -148,8 +148,7 @@ def restore(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> 
 
 
 def with_shards(event: Json, answer: Json) -> Json:
-    shards = field(event, "shards")
-    return {**shards, "paced": shards["paced"] and not shards["restores"], **answer}
+    return {**field(event, "shards"), **answer}
 
 
 def pace(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:

@@ -30,7 +30,7 @@ def work_of(
     shards: Sequence[Shard],
     largest_directory: int,
     extras: int,
-    archived: Mapping[str, Count] | None = None,
+    held: Mapping[str, Count] | None = None,
     compared: Count = Count(),  # noqa: B008
     heads: int = 0,
 ) -> Work:
@@ -49,7 +49,7 @@ def work_of(
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
         largest_directory=largest_directory,
         extras=extras,
-        archived=archived or {},
+        held=held or {},
         linked=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.linked), Count()),
         listed_bytes=listed.bytes,
         compared=Count(min(entries, compared.entries), min(size, compared.bytes)),

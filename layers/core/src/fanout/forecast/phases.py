@@ -81,7 +81,7 @@ PHASES = (
     Phase(
         name="restore",
         noted=False,
-        runs=lambda request: request.course.copies and request.restores_archived,
+        runs=lambda request: request.course.copies and request.brings_back,
         predicted=restoring,
         spent=restored,
     ),

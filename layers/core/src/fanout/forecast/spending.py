@@ -28,7 +28,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import BudgetRefused, OutOfBudget
 from fanout.request.plan import Plan
-from fanout.restoring.stand import restores_asked
+from fanout.shards.held import asked_back
 from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard
@@ -117,7 +117,7 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
-    done = replace(done, rounds=len(after), segments=again, heads=heads, restored=restores_asked(ledger))
+    done = replace(done, rounds=len(after), segments=again, heads=heads, asked_back=asked_back(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
     requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)

@@ -8,8 +8,8 @@ from functools import partial
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
-from fanout.listing.deciding.archived import with_archives
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
+from fanout.listing.deciding.held import look_at_held, with_looks
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
 from fanout.listing.destination_process import listed_apart
@@ -72,8 +72,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree, met_in("source", plan, context.ledger))
-    archive = context.archive(plan)
-    ask = settler.ask if archive is None else with_archives(settler.ask, archive)
+    look = look_at_held(plan, context)
+    ask = settler.ask if look is None else with_looks(settler.ask, look)
     if segment.manifest is not None:
         looks, lookups = writer.looks, Lookups(plan, source_tree, writer.looks.find)
         assert request.manifest is not None

@@ -27,7 +27,6 @@ from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
-from fanout.restoring.archives import not_restorable
 from fanout.shards.crowds import Crowds
 from fanout.shards.entry_report import report_done
 from fanout.shards.packing import Packer, spread
@@ -52,7 +51,7 @@ class SegmentWriter:
         self._splits = not plan.request.course.plans and not plan.request.inside_s3
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
-        # By archive, and whether they are linked: what has to be restored is in shards of its own, and what is linked.
+        # By what holds them, and whether they are linked: what is held is in shards of its own, and what is linked.
         self._packers: dict[tuple[str, bool], Packer] = {}
         self._shards: list[Shard] = []
         self._big_files: list[ListedBigFile] = []
@@ -175,8 +174,8 @@ class SegmentWriter:
             return
         self._place(entry)
         request = self._plan.request
-        if entry.archive and (problem := not_restorable(entry.archive, request.restore)):
-            self.settle(entry, Reason.NOT_RESTORED, problem)
+        if entry.held and (refusal := request.restore.refusal(entry.held)) is not None:
+            self.settle(entry, refusal.reason, refusal.message)
             return
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
         if self._splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
@@ -212,7 +211,7 @@ class SegmentWriter:
 
     def _pack(self, entry: Entry, *, linked: bool = False) -> None:
         self.to_copy.add(entry.size)
-        lot = (entry.archive, linked)
+        lot = (entry.held, linked)
         packer = self._packers.get(lot)
         if packer is None:
             rates = self._plan.rates.of(linked=linked)
@@ -363,9 +362,9 @@ class SegmentWriter:
         size = sum(entry.size for entry in entries)
         self._crowds.add(entries)
         key = self._context.ledger.write_shard(shard_id, spread(entries))
-        archive, linked = lot
+        held, linked = lot
         seconds = round(self._plan.rates.of(linked=linked).seconds(len(entries), size), 3)
-        return Shard(shard_id, key, len(entries), size, seconds, archive=archive, linked=linked)
+        return Shard(shard_id, key, len(entries), size, seconds, held=held, linked=linked)
 
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)

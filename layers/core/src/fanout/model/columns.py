@@ -100,6 +100,6 @@ def in_columns(entries: Iterable[Entry], most: int) -> Iterator[Listed]:
 
 def _directory_of_plain(entry: Entry) -> str | None:
     """The directory of a file that columns can hold; ``None`` for anything else."""
-    if entry.kind is not Kind.FILE or entry.inode or entry.problem or entry.archive or entry.path.endswith("/"):
+    if entry.kind is not Kind.FILE or entry.inode or entry.problem or entry.held or entry.path.endswith("/"):
         return None
     return entry.path[: entry.path.rfind("/") + 1]

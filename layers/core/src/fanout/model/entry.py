@@ -46,8 +46,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     that is to be followed.
     ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
     place in a bucket: an ETag or ``NOTHING_THERE``; empty where that is not known.
-    ``archive`` is set where a run restores archived objects: by a listing the storage class that may need it, after
-    a look at the object the archive that it lies in; no row of a shard holds it, because ``Shard`` does.
+    ``held`` is set where a run brings back what is held: by a listing the kind of store that may hold it, after a look
+    at the object the one that does; no row of a shard has it, because ``Shard`` does.
     """
 
     path: str
@@ -60,7 +60,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     problem: Reason | None = None
     target: str = ""
     replaces: str = ""
-    archive: str = ""
+    held: str = field(default="", name="archive")
 
     @property
     def placed(self) -> Entry:

@@ -45,8 +45,8 @@ class AccessDenied(FanoutError):
         super().__init__(f"{operation} {where} is not permitted; {remedy}")
 
 
-class Archived(AccessDenied):
-    """An object lies in an archive and cannot be read before it is restored; always about one entry."""
+class Held(AccessDenied):
+    """An object cannot be read before it is brought back from where it lies; always about one entry."""
 
 
 class CustomerKey(AccessDenied):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES
@@ -84,7 +84,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     """A shard as the other states know it: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
-    ``archive`` is the one that its entries lie in and must be restored from first; empty for none.
+    ``held`` is what holds its entries, and must be made to give them back first; empty for nothing.
     ``linked``: the published version holds its entries as they are, so that the new one gets names of their files.
     """
 
@@ -94,7 +94,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     bytes: int
     seconds: float
     blocks: tuple[int, int] | None = None
-    archive: str = ""
+    held: str = field(default="", name="archive")
     linked: bool = False
 
     @property

@@ -27,10 +27,9 @@ from fanout.request.options import Verify
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.restoring.archives import archived_of
-from fanout.restoring.stand import write_copies_at_once
 from fanout.shards.big_files import cut
 from fanout.shards.crowds import Crowds
+from fanout.shards.held import held_of, to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, spread, target_seconds
 from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
 from fanout.shards.rounds import ListedBigFile, whole_listing
@@ -81,7 +80,7 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        waiting = archived_of(shards, lambda key: ledger.read_big_file(key).entry)
+        waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
         work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
@@ -90,7 +89,7 @@ def partition_shards(context: Context) -> Json:
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
-    copies, archived = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
+    copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
     if shards and not plan.request.course.plans:
         context.begin(plan.request.course.work)
     return {
@@ -100,11 +99,9 @@ def partition_shards(context: Context) -> Json:
         "verify": _verifies_after(plan.request),
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
-        "paced": len(shards) - archived > 1,
+        "paced": len(shards) - held > 1,
         "copies": ledger.prefix + copies,
-        "archived": archived,
-        "restores": "",
-        "wait": 0,
+        **to_bring_back(held),
     }
 
 
@@ -192,13 +189,13 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
     names = {shard.id for shard in kept}
     rest = [shard for shard in loose if shard.id not in names]
     joined: list[Shard] = []
-    # What waits for an archive, or is linked, is joined with its own kind.
-    for archive, linked in sorted({(shard.archive, shard.linked) for shard in rest}):
+    # What is held, or linked, is joined with its own kind.
+    for held, linked in sorted({(shard.held, shard.linked) for shard in rest}):
         rates = plan.rates.of(linked=linked)
-        own = _entries([shard for shard in rest if (shard.archive, shard.linked) == (archive, linked)], ledger)
+        own = _entries([shard for shard in rest if (shard.held, shard.linked) == (held, linked)], ledger)
         for entries in pack(own, rates, target):
             shard = _write_shard(f"joined-{len(joined):06d}", entries, rates, ledger)
-            joined.append(replace(shard, archive=archive, linked=linked))
+            joined.append(replace(shard, held=held, linked=linked))
     return kept + joined
 
 

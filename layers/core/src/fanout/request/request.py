@@ -66,8 +66,8 @@ class Request(Options, frozen=True, kw_only=True):
         return frozenset({Reason.SOURCE_ARCHIVED} if self.archived is ArchivedPolicy.SKIP else ())
 
     @property
-    def restores_archived(self) -> bool:
-        """Whether the run has S3 restore the objects of the source that are archived; a plan only says so.
+    def brings_back(self) -> bool:
+        """Whether the run has the entries that are held brought back, and waits for them; a plan only says so.
 
         Never so in a verification, which copies nothing.
         """

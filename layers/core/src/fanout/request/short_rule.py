@@ -12,10 +12,10 @@ def may_go_short(request: Request) -> bool:
     |--------------------------------------------------|----------------------------------------------------------|
     | with a certificate; of mode move or verify       | who proves is another function than who copies           |
     | between two mounts                               | a function sees one of them                              |
-    | in a window; with a restore of archived objects  | a state waits, and no function does                      |
+    | in a window; that brings back what is held       | a state waits, and no function does                      |
     | a version is published, or published again       | the link is switched by the function that owns versions  |
     """
     course = request.course
     proves = bool(request.certificate) or course.deletes_proven or course.compares
-    waits = bool(request.limits.window) or request.restores_archived
+    waits = bool(request.limits.window) or request.brings_back
     return not (proves or waits or request.between_mounts or request.publish is not None or course.goes_back)

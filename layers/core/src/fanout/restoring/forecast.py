@@ -11,7 +11,6 @@ from fanout.facts.units import GB
 from fanout.model.books import Count
 from fanout.request.parts.restore import Restore, Tier
 from fanout.request.request import Request
-from fanout.restoring.archives import seconds_to_restore
 
 _MONTH_DAYS = 30
 # The price of a request and of a GB by archive and tier, below its name; what is not here is free.
@@ -28,15 +27,15 @@ _COPIES = (archives.GLACIER, archives.DEEP_ARCHIVE)
 
 def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
     """The wait that is left when all else is copied, and the dollars of the restoring."""
-    if not work.archived:
+    if not work.held:
         return PhaseCost()
-    seconds = max(0.0, restore_seconds(work.archived, request.restore) - basis.copy_seconds)
-    return _costs(work.archived, request.restore, basis.price, seconds)
+    seconds = max(0.0, restore_seconds(work.held, request.restore) - basis.copy_seconds)
+    return _costs(work.held, request.restore, basis.price, seconds)
 
 
 def restored(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
     """The dollars of the restores that S3 was asked for."""
-    return _costs(done.restored, request.restore, price)
+    return _costs(done.asked_back, request.restore, price)
 
 
 def _costs(
@@ -62,4 +61,4 @@ def restore_dollars(archived: Mapping[str, Count], restore: Restore, price: Mapp
 def restore_seconds(archived: Mapping[str, Count], restore: Restore) -> float:
     """How long asking and waiting take: the slowest archive's time, after the last request of all."""
     asked = sum(count.entries for count in archived.values()) / archives.REQUESTS_PER_SECOND
-    return asked + max((seconds_to_restore(archive, restore) for archive in archived), default=0.0)
+    return asked + max((restore.seconds_from(archive) for archive in archived), default=0.0)

@@ -28,12 +28,10 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Throttled, Transient
-from fanout.model.outcome import Reason
 from fanout.model.shard import Shard, failed_block
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
-from fanout.restoring.archives import not_restorable, seconds_to_restore
-from fanout.restoring.stand import COPIES_AT_ONCE, RestoreStand, copies_key, restores_asked, stand_key
+from fanout.shards.held import COPIES_AT_ONCE, HeldStand, asked_back, copies_key, stand_key
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
 from fanout.work.context import Context
@@ -59,19 +57,21 @@ def restore_objects(key: str, context: Context) -> Json:
     context = context.within(plan)
     archive = context.archive(plan)
     assert archive is not None
-    shards = {shard.id: shard for shard in shards_of(ledger) if shard.archive}
-    stand = ledger.read(key, RestoreStand) if key else _begun(list(shards), context)
+    shards = {shard.id: shard for shard in shards_of(ledger) if shard.held}
+    stand = ledger.read(key, HeldStand) if key else _begun(list(shards), context)
     # With what an attempt asked for whose answer did not arrive.
-    stand = replace(stand, asked=restores_asked(ledger))
+    stand = replace(stand, asked=asked_back(ledger))
     stand = _visit_all(stand, shards, archive, plan, context)
     if stand.cursor < len(stand.left):
-        return _answer("again", stand, context)
-    return _ended_round(stand, shards, plan, context)
+        answer = _answer("again", stand, context)
+    else:
+        answer = _ended_round(stand, shards, plan, context)
+    return {**answer, "paced": False} if key else answer  # the pace is that of what is copied at once
 
 
-def _begun(left: list[str], context: Context) -> RestoreStand:
+def _begun(left: list[str], context: Context) -> HeldStand:
     now = context.clock.now()
-    return RestoreStand(
+    return HeldStand(
         at=now,
         round=0,
         cursor=0,
@@ -88,8 +88,8 @@ def _begun(left: list[str], context: Context) -> RestoreStand:
 
 
 def _visit_all(
-    stand: RestoreStand, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
-) -> RestoreStand:
+    stand: HeldStand, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
+) -> HeldStand:
     """Visit the shards that are left in this round, as far as there is time; notes on the way what was asked for."""
     deadline, noted_at = context.deadline(), context.clock.now()
     missed, asked = stand.missed, defaultdict(Count, stand.asked)
@@ -114,10 +114,10 @@ def _visit_all(
     return replace(stand, cursor=cursor, ready=ready, asked=dict(asked), refused=refused, missed=missed)
 
 
-def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, context: Context) -> Json:
+def _ended_round(stand: HeldStand, shards: dict[str, Shard], plan: Plan, context: Context) -> Json:
     now, ledger = context.clock.now(), context.ledger
     if stand.round == 0:
-        longest = max((seconds_to_restore(one.archive, plan.request.restore) for one in shards.values()), default=0.0)
+        longest = max((plan.request.restore.seconds_from(one.held) for one in shards.values()), default=0.0)
         stand = replace(stand, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
     given = stand.left if now >= stand.ends_at else stand.ready
     at_once = ledger.read_documents(COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
@@ -141,7 +141,7 @@ def wait_seconds(now: float, expected_at: float, ends_at: float, run_ends_at: fl
     return max(1, round(min(max(pause, LEAST_WAIT_SECONDS), end - now)))
 
 
-def _answer(step: str, stand: RestoreStand, context: Context, copies: str = "", wait: int = 0) -> Json:
+def _answer(step: str, stand: HeldStand, context: Context, copies: str = "", wait: int = 0) -> Json:
     now = context.clock.now()
     key = stand_key(now, context.nonce)
     context.ledger.write(key, replace(stand, at=now))
@@ -154,7 +154,7 @@ def _held(shards: Sequence[Shard]) -> Count:
     return Count(sum(shard.entries for shard in shards) + len(big), sum(shard.bytes for shard in shards))
 
 
-def _note(stand: RestoreStand, given_up: int, plan: Plan, context: Context) -> None:
+def _note(stand: HeldStand, given_up: int, plan: Plan, context: Context) -> None:
     restore = plan.request.restore
     said = [
         f"S3 was asked to restore {count.entries:,} objects of {count.bytes:,} bytes from {archive}"
@@ -229,9 +229,9 @@ class _Visit:
             return _Asked(missed=True)
         if not look.archive or look.asked:
             return _Asked(look)
-        problem = not_restorable(look.archive, self._plan.request.restore)
-        if problem:
-            return _Asked(look, refused=ItemError(Reason.NOT_RESTORED, problem))
+        refusal = self._plan.request.restore.refusal(look.archive)
+        if refusal is not None:
+            return _Asked(look, refused=refusal)
         if self._deadline.passed or not self._context.limiter.admit(self._deadline):
             self.cut_off = True
             return _Asked(look)

@@ -18,6 +18,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, name_from_row
 from fanout.listing.deciding.clocks import ahead_of_runs
+from fanout.listing.deciding.held import look_at_held
 from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
@@ -32,7 +33,6 @@ from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.restoring.look import looked_at
 from fanout.resuming.earlier_outcomes import began, ended_ns, entry_of, outcomes_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of
 from fanout.resuming.rules import (
@@ -53,10 +53,9 @@ from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import big_file_outcomes, big_file_times
 from fanout.work.context import Context
 
+_HELD = frozenset(one for one in Reason if one.is_held)
 # The reasons of entries whose remedy moves the ctime that pins them.
 _DENIED = (Reason.SOURCE_DENIED, Reason.FIRST_NAME)
-# The reasons of entries that a run which restores has to look at again.
-_ARCHIVED = (Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED)
 
 
 def list_or_carry_over(segment: Segment, context: Context) -> Json:
@@ -93,7 +92,7 @@ class _Carrier:
         self._segment, self._context, self._earlier = segment, context, earlier
         self._apart = plan.request.between_mounts
         self._alone = plan.request.source.is_keyed or plan.request.manifest is not None
-        self._archive = context.archive(plan)
+        self._look = look_at_held(plan, context)
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
@@ -167,14 +166,14 @@ class _Carrier:
             if outcome is not None and carried(outcome) is not None:
                 differs_there, by = index in differs, times[index]
                 self._settle(entry, outcome, linked=shard.linked, differs=differs_there, by=by)
-            elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
+            elif self._look is not None and outcome is not None and outcome.reason in _HELD:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
                 denied.append(entry)
             else:
-                self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
+                self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         for entry in pinned_anew(denied, self._source):
-            self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
+            self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         self._look_and_copy(again)
 
     def _different(self, shard: Shard) -> set[int]:
@@ -184,14 +183,14 @@ class _Carrier:
         verified = outcomes_of(keys.verified_id(shard.id), self._earlier)
         return {index for index, outcome in verified.items() if outcome.result in TROUBLE}
 
-    def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
+    def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
         self._count(entry)
-        entry = replace(entry, archive=archive) if entry.archive != archive else entry
+        entry = replace(entry, held=held) if entry.held != held else entry
         self._writer.copy(entry, is_new=False, linked=linked)
 
     def _copy_again(self, entry: Entry, linked: bool) -> None:
-        """Copy an entry that the earlier run had copied: where it lay in an archive it may be restored, or not."""
-        if self._archive is not None:
+        """Copy an entry that the earlier run had copied: where it was held it may be back, or not."""
+        if self._look is not None:
             self._look_and_copy([entry])
         else:
             self._copy(entry, "", linked=linked)
@@ -200,13 +199,12 @@ class _Carrier:
         self._left += segments_again(path, alone=self._alone, unlistable=unlistable)
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
-        """Copy entries that the earlier run could not read: a look tells whether they are still archived."""
-        archive = self._archive
-        if archive is None or not entries:
+        """Copy entries that the earlier run could not read: a look tells whether they are still held."""
+        if self._look is None or not entries:
             return
-        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="archive") as pool:
-            for entry in pool.map(lambda entry: looked_at(entry, archive), entries):
-                self._copy(entry, entry.archive)
+        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="held") as pool:
+            for entry in pool.map(self._look, entries):
+                self._copy(entry, entry.held)
 
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
@@ -262,7 +260,7 @@ class _Carrier:
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
-        if part.counted and self._archive is not None:
+        if part.counted and self._look is not None:
             self._look_and_copy([big.entry])
         elif part.counted:
             denied = outcome is not None and outcome.reason in _DENIED

@@ -188,5 +188,5 @@ def same_but_for_ctime(listed: Entry, found: Entry) -> bool:
 
     A listing does not tell the inode of a row of a manifest, nor of a file with one name.
     """
-    before = replace(listed, changed_ns=0, target="", replaces="", archive="", inode=listed.inode or found.inode)
+    before = replace(listed, changed_ns=0, target="", replaces="", held="", inode=listed.inode or found.inode)
     return before == replace(found, changed_ns=0)

@@ -24,6 +24,7 @@ from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.facts import archives
 from fanout.flow.calls import Stack
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
@@ -246,7 +247,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             write_headers=write_headers(objects),
             guess_content_type=objects.content_type is ContentType.GUESS,
             overwrite=plan.request.overwrite,
-            tells_archives=field == "source" and plan.request.restores_archived,
+            may_hold=archives.CLASSES if field == "source" and plan.request.brings_back else (),
             is_source=field == "source",
         )
     mount = settings().mounts.get(location.mount)
@@ -316,6 +317,6 @@ def ends_are_one_bucket(plan: Plan, key: str) -> bool:
 def make_archive(plan: Plan) -> ObjectArchive | None:
     """The archives of the source's bucket, where the request has objects restored."""
     source = plan.request.source
-    if isinstance(source, S3Location) and plan.request.restores_archived:
+    if isinstance(source, S3Location) and plan.request.brings_back:
         return S3Archive(_client_for(plan.request), source)
     return None

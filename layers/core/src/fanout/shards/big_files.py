@@ -21,8 +21,8 @@ def cut(big: BigFile, key: str, rates: Rates, target_seconds: float) -> Iterator
     for number, first in enumerate(range(0, big.blocks, per_shard)):
         end = min(first + per_shard, big.blocks)
         size = min(end * big.block_bytes, big.entry.size) - first * big.block_bytes
-        seconds, archive = round(rates.seconds(1, size), 3), big.entry.archive
-        yield Shard(f"{big.id}-{number:04d}", key, 0, size, seconds, (first, end), archive)
+        seconds, held = round(rates.seconds(1, size), 3), big.entry.held
+        yield Shard(f"{big.id}-{number:04d}", key, 0, size, seconds, (first, end), held)
 
 
 def whole_checksum(big: BigFile, receipts: Iterable[Receipt]) -> int:

@@ -14,15 +14,15 @@ from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
 from fanout.adapters.s3.place import Place
-from fanout.adapters.s3.source import item_error, stored_checksum
+from fanout.adapters.s3.source import REFUSED_FOR, item_error, stored_checksum
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import (
     AccessDenied,
-    Archived,
     FanoutError,
+    Held,
     ItemError,
     NotFound,
     PreconditionFailed,
@@ -178,8 +178,8 @@ class S3EntryCopier:
             yield
         except PreconditionFailed as exc:
             raise ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed") from exc
-        except Archived as exc:
-            raise ItemError(Reason.SOURCE_ARCHIVED, str(exc)) from exc
+        except Held as exc:
+            raise ItemError(REFUSED_FOR[Held], str(exc)) from exc
         except NotFound as exc:
             if exc.code == "NoSuchUpload":
                 raise
@@ -190,7 +190,7 @@ class S3EntryCopier:
         """Tell a source that may not be read from a destination that may not be written: one copy asks for both."""
         try:
             yield
-        except Archived:
+        except Held:
             raise
         except AccessDenied:
             self._head(entry)

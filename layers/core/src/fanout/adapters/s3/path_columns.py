@@ -19,28 +19,28 @@ from fanout.model.segment import Segment
 class PathColumns(Struct, frozen=True):
     """Objects by their paths, which are in order and not empty; the other columns are those of ``ObjectPage``.
 
-    ``archives`` holds storage classes by path, where they are asked for.
+    ``classes`` holds by path the storage classes that may hold an object, where they are asked for.
     """
 
     paths: list[str]
     sizes: list[int]
     modified_ns: list[int]
     etags: list[str]
-    archives: dict[str, str] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
 
     def listed(self) -> Iterator[Listed]:
-        """Entries and columns; files of a class that may have to be restored are entries that tell it."""
-        return self._telling() if self.archives else self._listed()
+        """Entries and columns; files of a class that may hold them are entries that tell it."""
+        return self._telling() if self.classes else self._listed()
 
     def _telling(self) -> Iterator[Listed]:
-        archives = self.archives
+        classes = self.classes
         for one in self._listed():
             if isinstance(one, Entry):
-                yield replace(one, archive=archives.get(one.path, ""))
-            elif archives.keys().isdisjoint(one.paths):
+                yield replace(one, held=classes.get(one.path, ""))
+            elif classes.keys().isdisjoint(one.paths):
                 yield one
             else:
-                yield from (replace(entry, archive=archives.get(entry.path, "")) for entry in one.entries())
+                yield from (replace(entry, held=classes.get(entry.path, "")) for entry in one.entries())
 
     def _listed(self) -> Iterator[Listed]:
         """Entries, the files of a directory that follow each other in columns; no step for each key of a flat page."""
@@ -72,9 +72,9 @@ class PathColumns(Struct, frozen=True):
         yield FileColumns(directory, names, self.sizes[start:end], times, times, etags if all(etags) else ())
 
 
-def paths_within(segment: Segment, page: ObjectPage, skip: int, *, tells_archives: bool = False) -> PathColumns:
+def paths_within(segment: Segment, page: ObjectPage, skip: int, *, tells: bool = False) -> PathColumns:
     """The objects of a page that lie in the segment; ``skip`` characters of each key come before its path."""
-    archives = {key[skip:]: one for key, one in page.archives.items()} if tells_archives else {}
+    classes = {key[skip:]: one for key, one in page.classes.items()} if tells else {}
     paths = [key[skip:] for key in page.keys] if skip else page.keys
     start = bisect_right(paths, os.fsencode(segment.after), key=str.encode)
     end = bisect_right(paths, os.fsencode(segment.until), key=str.encode) if segment.until else len(paths)
@@ -83,7 +83,7 @@ def paths_within(segment: Segment, page: ObjectPage, skip: int, *, tells_archive
     while start < end and not paths[end - 1].startswith(segment.prefix):
         end -= 1
     part = slice(start, end)
-    return PathColumns(paths[part], page.sizes[part], page.modified_ns[part], page.etags[part], archives)
+    return PathColumns(paths[part], page.sizes[part], page.modified_ns[part], page.etags[part], classes)
 
 
 def key_entry(path: str, size: int, modified_ns: int, etag: str) -> Entry:

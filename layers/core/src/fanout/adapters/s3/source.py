@@ -17,9 +17,9 @@ from fanout.model.checksum import from_base64, to_base64
 from fanout.model.entry import Attributes, Entry, whole_seconds
 from fanout.model.errors import (
     AccessDenied,
-    Archived,
     CustomerKey,
     FanoutError,
+    Held,
     ItemError,
     NotFound,
     PreconditionFailed,
@@ -151,8 +151,8 @@ class ObjectSource:
 
 
 # Refusals that permission does not mend.
-_REFUSED_FOR: dict[type[FanoutError], Reason] = {
-    Archived: Reason.SOURCE_ARCHIVED,
+REFUSED_FOR: dict[type[FanoutError], Reason] = {
+    Held: Reason.SOURCE_ARCHIVED,
     CustomerKey: Reason.CUSTOMER_KEY,
 }
 
@@ -163,7 +163,7 @@ def item_error(place: Place, error: NotFound | PreconditionFailed | AccessDenied
         return ItemError(Reason.SOURCE_CHANGED, f"{place} was written after it was listed")
     if isinstance(error, NotFound):
         return ItemError(Reason.SOURCE_VANISHED, f"{place} is no longer there")
-    return ItemError(_REFUSED_FOR.get(type(error), Reason.SOURCE_DENIED), str(error))
+    return ItemError(REFUSED_FOR.get(type(error), Reason.SOURCE_DENIED), str(error))
 
 
 # An exchange that broke off before anything of its object came.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -23,7 +23,7 @@ from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
-from fanout.facts import archives, aws
+from fanout.facts import aws
 from fanout.model.algorithms import CRC64NVME, told_by
 from fanout.model.checksum import crc64nvme
 from fanout.model.columns import Listed, in_columns, one_by_one
@@ -45,8 +45,8 @@ class S3Tree:
     A key that ends in ``/`` and holds no bytes is a directory; every other key is a file. The attributes of its source
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
-    With ``tells_archives`` entries tell their storage class where they may have to be restored. ``is_source``: it is
-    the source of a run, from which only a move deletes.
+    Entries of the classes of ``may_hold`` tell their storage class. ``is_source``: it is the source of a run, from
+    which only a move deletes.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class S3Tree:
         write_headers: Mapping[str, str] = _NO_HEADERS,
         guess_content_type: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
-        tells_archives: bool = False,
+        may_hold: Collection[str] = (),
         is_source: bool = False,
     ) -> None:
         self._client = client
@@ -67,7 +67,7 @@ class S3Tree:
         self._write_headers = write_headers
         self._guess_content_type = guess_content_type
         self._overwrite = overwrite
-        self._tells_archives = tells_archives
+        self._may_hold = may_hold
         self._is_source = is_source
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
@@ -106,7 +106,7 @@ class S3Tree:
         )
         end = os.fsencode(segment.until)
         for page in pages:
-            yield paths_within(segment, page, len(self._prefix), tells_archives=self._tells_archives)
+            yield paths_within(segment, page, len(self._prefix), tells=bool(self._may_hold))
             if end and page.keys and page.keys[-1][len(self._prefix) :].encode() > end:
                 return
 
@@ -137,8 +137,8 @@ class S3Tree:
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
         entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
         storage_class = found.headers.get("x-amz-storage-class", "")
-        if self._tells_archives and storage_class in archives.CLASSES:
-            entry = replace(entry, archive=storage_class)
+        if storage_class in self._may_hold:
+            entry = replace(entry, held=storage_class)
         others = told_by(found.headers)
         others.pop(CRC64NVME, None)
         return Found(entry, stored_checksum(found.headers), from_headers(found.headers), others)

@@ -7,6 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from fanout.facts import archives
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+
 
 class Tier(StrEnum):
     """How fast S3 restores, and at what price (RestoreObject's ``Tier``)."""
@@ -39,3 +43,14 @@ class Restore(Struct, frozen=True, forbid_unknown_fields=True):
             " STANDARD",
         ),
     ] = DAYS
+
+    def refusal(self, archive: str) -> ItemError | None:
+        """Why objects of an archive cannot be restored as the request says; ``None`` where they can."""
+        if self.tier.value in archives.SECONDS.get(archive, {self.tier.value: 0.0}):
+            return None
+        others = f"request restore.tier: {Tier.STANDARD.value} or {Tier.BULK.value}"
+        return ItemError(Reason.NOT_RESTORED, f"{archive} has no tier {self.tier.value}; {others}")
+
+    def seconds_from(self, archive: str) -> float:
+        """How long S3 takes at most, as it says is typical; 0 for nothing that is restored."""
+        return archives.SECONDS.get(archive, {}).get(self.tier.value, 0.0)

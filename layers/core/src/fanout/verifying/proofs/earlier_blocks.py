@@ -44,7 +44,7 @@ class EarlierBigFile(Struct, frozen=True):
 
 def is_listed_as(listed: Entry, before: Entry) -> bool:
     """Whether a source is listed as it was before: on a mount by ctime, inode, size and mtime, in S3 by its ETag."""
-    return replace(listed, replaces="", archive="") == replace(before, replaces="", archive="")
+    return replace(listed, replaces="", held="") == replace(before, replaces="", held="")
 
 
 def big_files_of(earlier: Ledger) -> Iterator[EarlierBigFile]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fanout.adapters.http.transport import Response
+from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import REFUSALS, item_error
@@ -37,7 +39,7 @@ class S3Archive:
         days = "" if look.archive in archives.TIERS_OF_TIERING else f"<Days>{restore.days}</Days>"
         tier = f"<GlacierJobParameters><Tier>{restore.tier.value.capitalize()}</Tier></GlacierJobParameters>"
         try:
-            self._client.restore_object(place.bucket, place.key, f"{days}{tier}", version=look.version)
+            restore_object(self._client, place.bucket, place.key, f"{days}{tier}", version=look.version)
         except (AccessDenied, InvalidRequest) as error:
             raise ItemError(Reason.NOT_RESTORED, str(error)) from error
         except REFUSALS as error:
@@ -45,6 +47,25 @@ class S3Archive:
 
     def _place(self, entry: Entry) -> Place:
         return Place(self._client, self._location.bucket, self._location.prefix + entry.path)
+
+
+def restore_object(client: S3Client, bucket: str, key: str, request: str, *, version: str = "") -> None:
+    """Have an archived object restored; one that is on its way, or in no archive, is no error.
+
+    ``request`` is what the element RestoreRequest holds. Only a look at the object shows that it is restored.
+    """
+    body = f'<RestoreRequest xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{request}</RestoreRequest>'.encode()
+    query = [("restore", "")] + ([("versionId", version)] if version else [])
+    headers = {"content-type": "application/xml"}
+    call = client.request("RestoreObject", "POST", bucket, key, query=query, headers=headers, body=body)
+    call.read(_hold_restore)
+
+
+def _hold_restore(response: Response) -> Response:
+    """The answer to a restore request: taken (202), of a copy that is there (200), or on its way already (409, 403)."""
+    if response.status not in (200, 202, 403, 409):  # of the last two, only those that ``faults`` lets through
+        raise WrongAnswer(f"the status is {response.status}, 200 or 202 answers this")
+    return response
 
 
 def look_of(headers: Mapping[str, str]) -> Look:

@@ -105,13 +105,6 @@ def hold_there(response: Response) -> Response:
     return response
 
 
-def hold_restore(response: Response) -> Response:
-    """The answer to a restore request: taken (202), of a copy that is there (200), or on its way already (409, 403)."""
-    if response.status not in (200, 202, 403, 409):  # of the last two, only those that ``faults`` lets through
-        raise WrongAnswer(f"the status is {response.status}, 200 or 202 answers this")
-    return response
-
-
 def _require_status(response: Response, status: int) -> None:
     if response.status != status:
         raise WrongAnswer(f"the status is {response.status}, {status} answers this")

@@ -11,9 +11,9 @@ from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, remedy_for
 from fanout.model.errors import (
     AccessDenied,
-    Archived,
     CustomerKey,
     FanoutError,
+    Held,
     InvalidRequest,
     ListingIncomplete,
     NotFound,
@@ -160,7 +160,7 @@ def to_error(
         return PreconditionFailed(text)
     # The second is what CopyObject says of an archived source.
     if fault.code in ("InvalidObjectState", "ObjectNotInActiveTierError"):
-        return Archived(operation, target, "restore the object from its archive first")
+        return Held(operation, target, "restore the object from its archive first")
     if _is_of_customer_key(fault, operation):
         return CustomerKey(operation, target, f"an object encrypted with SSE-C is not supported (S3 says: {said})")
     if fault.status in (401, 403):

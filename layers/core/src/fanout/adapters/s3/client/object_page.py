@@ -23,7 +23,7 @@ from fanout.adapters.s3.client.responses import (
     required,
     to_nanoseconds,
 )
-from fanout.facts.archives import CLASSES
+from fanout.facts.archives import CLASSES as MAY_HOLD
 
 _QUOTE = '(?:&quot;|&#34;|")'
 # Key, time, ETag, size and storage class of an object, in the order in which S3 writes them.
@@ -92,8 +92,8 @@ class PageAsked(Struct, frozen=True):
 class ObjectPage(Struct, frozen=True):
     """A page of a listing: keys, bytes, times in nanoseconds since 1970 and ETags, a column each.
 
-    ``continuation`` is empty on the last page. ``archives`` holds, by key, the storage classes of
-    ``facts.archives.CLASSES``.
+    ``continuation`` is empty on the last page. ``classes`` holds, by key, the storage classes that
+    may hold an object.
     """
 
     keys: list[str] = field(default_factory=list)
@@ -103,7 +103,7 @@ class ObjectPage(Struct, frozen=True):
     common_prefixes: list[str] = field(default_factory=list)
     continuation: str = ""
     truncated: bool = False
-    archives: dict[str, str] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
 
     def is_in_order(self, last: str) -> bool:
         """Whether all keys come after ``last`` and each after the one before, by their bytes as by their characters."""
@@ -149,15 +149,15 @@ def _page(body: bytes, parts: list[str]) -> tuple[ElementTree.Element, ObjectPag
         prefixes,
         root.findtext("NextContinuationToken", ""),
         is_truncated(root),
-        _archives(keys, classes),
+        _that_may_hold(keys, classes),
     )
     return root, page
 
 
-def _archives(keys: list[str], classes: list[str]) -> dict[str, str]:
-    if CLASSES.isdisjoint(classes):
+def _that_may_hold(keys: list[str], classes: list[str]) -> dict[str, str]:
+    if MAY_HOLD.isdisjoint(classes):
         return {}
-    return {key: one for key, one in zip(keys, classes, strict=True) if one in CLASSES}
+    return {key: one for key, one in zip(keys, classes, strict=True) if one in MAY_HOLD}
 
 
 def _decoded(texts: list[str]) -> list[str]:

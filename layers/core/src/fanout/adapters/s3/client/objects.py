@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from fanout.adapters.aws.sigv4 import encode_path
 from fanout.adapters.http.transport import Response
-from fanout.adapters.s3.client.answers import BytesSent, ObjectAsked, WrongAnswer, hold_gone, hold_restore
+from fanout.adapters.s3.client.answers import BytesSent, ObjectAsked, WrongAnswer, hold_gone
 from fanout.adapters.s3.client.requests import Call, S3Requests
 from fanout.adapters.s3.client.responses import Copied, parse_copied, parse_deleted, parse_tags
 from fanout.adapters.s3.client.xml_text import escape
@@ -140,17 +140,6 @@ class ObjectCalls(S3Requests):
         """The object's tags."""
         call = self.request("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")])
         return call.read(lambda response: parse_tags(response.body))
-
-    def restore_object(self, bucket: str, key: str, request: str, *, version: str = "") -> None:
-        """Have an archived object restored; one that is on its way, or in no archive, is no error.
-
-        ``request`` is what the element RestoreRequest holds. Only a look at the object shows that it is restored.
-        """
-        body = f'<RestoreRequest xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{request}</RestoreRequest>'.encode()
-        query = [("restore", "")] + ([("versionId", version)] if version else [])
-        headers = {"content-type": "application/xml"}
-        call = self.request("RestoreObject", "POST", bucket, key, query=query, headers=headers, body=body)
-        call.read(hold_restore)
 
     def delete_object(self, bucket: str, key: str, *, if_match: str = "") -> None:
         """Delete the object; one that is not there counts as deleted."""

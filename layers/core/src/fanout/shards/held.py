@@ -1,0 +1,97 @@
+"""Shards whose entries are held, and how far it is to bring them back, in the ledger."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.shard import Shard
+from fanout.shards.partitioned import MapItem
+
+# The shards to copy before anything is back, and how far each look at the others came.
+COPIES_AT_ONCE = "restores/copies-at-once.json"
+_HELD = "restores/"
+_STANDS = "restores/stand-"
+
+
+def copies_key(at: float, nonce: str) -> str:
+    """Shards that are back: what one more Map copies."""
+    return f"{_HELD}copies-{round(at * 1000):015d}-{nonce}.json"
+
+
+def stand_key(at: float, nonce: str) -> str:
+    """How far it is after one task; later ones sort after it."""
+    return f"{_STANDS}{round(at * 1000):015d}-{nonce}.json"
+
+
+def write_copies_at_once(shards: Sequence[Shard], ledger: Ledger) -> tuple[str, int]:
+    """The key of the shards that the first Map copies, and how many others are held."""
+    at_once = [shard for shard in shards if not shard.held]
+    if len(at_once) == len(shards):
+        return keys.SHARDS, 0
+    ledger.write_documents(COPIES_AT_ONCE, map(MapItem, at_once))
+    return COPIES_AT_ONCE, len(shards) - len(at_once)
+
+
+def to_bring_back(held: int) -> Json:
+    """The answer of PartitionShards about so many held shards, none of which was asked for."""
+    return {"archived": held, "restores": "", "wait": 0}
+
+
+def held_of(shards: Iterable[Shard], big_file: Callable[[str], Entry]) -> Mapping[str, Count]:
+    """Entries and bytes by what holds them; ``big_file`` reads the one of a key, which counts once."""
+    found: defaultdict[str, Count] = defaultdict(Count)
+    seen: set[str] = set()
+    for shard in shards:
+        if not shard.held or shard.key in seen:
+            continue
+        if shard.blocks is None:
+            found[shard.held] += Count(shard.entries, shard.bytes)
+        else:
+            seen.add(shard.key)
+            found[shard.held] += Count(1, big_file(shard.key).size)
+    return dict(found)
+
+
+class HeldStand(Struct, frozen=True, kw_only=True):
+    """How far it is after a task, which writes it under a name of its own and hands the name on.
+
+    ``left`` are the shards that no Map was given yet; ``cursor`` of them were visited in this ``round``, the first of
+    which asks, and ``ready`` can be copied. ``asked`` are entries and bytes, by what holds them, that were asked for,
+    ``refused`` entries that have an outcome instead, ``missed`` those that could not be taken in this round: the next
+    one ``asks`` again, and looks at every entry for that. ``waiting`` is what is still held, asked for by
+    ``asked_at``. The wait ends at ``ends_at`` at the latest.
+    """
+
+    at: float
+    round: int
+    cursor: int
+    left: list[str]
+    ready: list[str]
+    asked: dict[str, Count]
+    refused: int
+    missed: int
+    asks: bool = True
+    waiting: Count
+    asked_at: float
+    expected_at: float
+    ends_at: float
+
+
+def last_stand(ledger: Ledger) -> HeldStand | None:
+    """The newest stand of the run, for people and for the count of dollars."""
+    names = list(ledger.keys(_STANDS))
+    return ledger.read(names[-1], HeldStand) if names else None
+
+
+def asked_back(ledger: Ledger) -> dict[str, Count]:
+    """Entries and bytes that the run asked for, by what holds them."""
+    stand = last_stand(ledger)
+    return {} if stand is None else stand.asked
