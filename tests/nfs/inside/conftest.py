@@ -25,4 +25,4 @@ def faults() -> Iterator[Faults]:
     """What can go wrong; everything is well again afterwards."""
     made = Faults()
     yield made
-    made.end()
+    made.close()

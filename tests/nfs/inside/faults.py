@@ -10,26 +10,48 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SERVED = Path("/mnt/served")
+_STATUS = "status: "
 _MIB = 1024 * 1024
 _NETWORK = {"a": 1, "b": 2, "point": 3, "squash": 4}
 
 
-def _run(command: str) -> None:
-    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{command}: {done.stderr}")
-
-
 class Faults:
-    """Faults that last until ``end``, or as long as a ``with``."""
+    """Faults that last until ``end``, or as long as a ``with``.
+
+    Their commands are run by a shell that was begun before a test opens files: a process begun later closes those that
+    it inherits, which waits for the server if one was written, so that a cut could not be undone.
+    """
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
+        pipe = subprocess.PIPE
+        self._shell = subprocess.Popen(["sh"], stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
     def end(self) -> None:
         """Undo what was done, the last first."""
         while self._undo:
             self._undo.pop()()
+
+    def close(self) -> None:
+        """Undo what was done, and end the shell."""
+        self.end()
+        self._shell.communicate()
+
+    def _run(self, command: str) -> None:
+        status, said = self._status(command)
+        if status:
+            raise RuntimeError(f"{command}: {said}")
+
+    def _status(self, command: str) -> tuple[int, str]:
+        assert self._shell.stdin is not None and self._shell.stdout is not None
+        self._shell.stdin.write(f"{command}; echo; echo {_STATUS}$?\n")
+        self._shell.stdin.flush()
+        said = ""
+        for line in self._shell.stdout:
+            if line.startswith(_STATUS):
+                return int(line.removeprefix(_STATUS)), said
+            said += line
+        raise RuntimeError(f"{command}: the shell ended: {said}")
 
     @contextmanager
     def cut(self, client: str = "a") -> Iterator[None]:
@@ -56,11 +78,11 @@ class Faults:
         if both:
             prefixes.append(f"ip netns exec {number} tc qdisc %s dev client-{number} root")
         for prefix in prefixes:
-            _run(f"{prefix % 'replace'} netem limit 100000 {what}")
+            self._run(f"{prefix % 'replace'} netem limit 100000 {what}")
 
         def undo() -> None:
             for prefix in prefixes:
-                subprocess.run((prefix % "del").split(), capture_output=True, check=False)  # twice does nothing
+                self._status(prefix % "del")  # twice does nothing
 
         self._undo.append(undo)
         try:
@@ -70,9 +92,9 @@ class Faults:
 
     def restart_server(self) -> None:
         """The server forgets every client, and has them claim what they had open."""
-        _run("rpc.nfsd 0")
+        self._run("rpc.nfsd 0")
         time.sleep(0.5)
-        _run("rpc.nfsd -N 3 -V 4.1 -N 4.2 -G 10 -L 10 8")
+        self._run("rpc.nfsd -N 3 -V 4.1 -N 4.2 -G 10 -L 10 8")
 
     def fill_disk(self) -> None:
         """Leave nothing of the server's disk."""
@@ -90,5 +112,5 @@ class Faults:
 
     def set_quota(self, uid: int, kib: int) -> None:
         """A user may have so many KiB on the server's disk."""
-        _run(f"setquota -u {uid} {kib} {kib} 0 0 {SERVED}")
-        self._undo.append(lambda: _run(f"setquota -u {uid} 0 0 0 0 {SERVED}"))
+        self._run(f"setquota -u {uid} {kib} {kib} 0 0 {SERVED}")
+        self._undo.append(lambda: self._run(f"setquota -u {uid} 0 0 0 0 {SERVED}"))
