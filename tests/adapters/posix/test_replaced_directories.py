@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.paths import fresh
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.checksum import NO_BYTES
@@ -41,6 +42,46 @@ def link(tree: PosixTree, path: str) -> None:
 def copy_beside_a_rename(tree: PosixTree, path: str) -> None:
     with others_rename(tree):
         copy(tree, path)
+
+
+@pytest.fixture
+def known_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As an NFS client, which finds directories by the names that it knows until it asks for the one above."""
+    known: dict[tuple[int, str], int] = {}
+    really_open = os.open
+
+    def open_known(path: str, flags: int, *mode: int, dir_fd: int | None = None) -> int:
+        if dir_fd is None or not flags & os.O_DIRECTORY:
+            return really_open(path, flags, *mode, dir_fd=dir_fd)
+        key = os.fstat(dir_fd).st_ino, path
+        if key not in known:
+            known[key] = really_open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
+        return really_open(".", flags, dir_fd=known[key])
+
+    def ask(descriptor: int) -> None:
+        above = os.fstat(descriptor).st_ino
+        for key in [key for key in known if key[0] == above]:
+            os.close(known.pop(key))
+
+    monkeypatch.setattr(os, "open", open_known)
+    monkeypatch.setattr(fresh, "refresh_attributes", ask)
+    yield
+    for descriptor in known.values():
+        os.close(descriptor)
+
+
+@pytest.mark.usefixtures("known_by_name")
+@pytest.mark.parametrize("removed", ["d/e", "d"])
+@pytest.mark.parametrize("is_made_again", [True, False])
+def test_what_the_client_knows_of_a_name_is_asked_for_again(
+    tmp_path: Path, tree: PosixTree, removed: str, is_made_again: bool
+) -> None:
+    copy(tree, "d/e/first")
+    shutil.rmtree(tmp_path / "tree" / removed)
+    if is_made_again:
+        (tmp_path / "tree" / removed).mkdir()
+    copy(tree, "d/e/second")
+    assert names(tmp_path / "tree/d/e") == {"second"}
 
 
 @pytest.mark.parametrize("make", [copy, copy_beside_a_rename, link])

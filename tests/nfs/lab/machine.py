@@ -131,8 +131,9 @@ class _Running:
             self.end()
 
     def end(self) -> None:
-        """End it, whatever it does, and its processes."""
+        """End it, whatever it does."""
         if self._process.poll() is None:
+            # All at once: a process of a guest in user mode that outlives its kernel is one of this machine.
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._reader.join()

@@ -219,8 +219,11 @@ class Directories:
     def renew(self, path: str) -> None:
         """Have a directory, and those above it, opened anew when they are next held: others removed one of them.
 
-        Who holds one of them now keeps it until ``let_go``.
+        Each is asked for at the server before what is below it is looked up: an NFS client may know the old one by its
+        name for some time. Who holds one of them now keeps it until ``let_go``.
         """
+        from fanout.adapters.posix.paths.fresh import refresh_attributes  # brings ctypes, for what is rare
+
         with self._lock:
             above = [key for key in self._open if key and path.startswith(key)]
             dropped = [self._open.pop(key) for key in above]
@@ -229,6 +232,10 @@ class Directories:
             idle = [held.descriptor for held in dropped if not held.users]
         for descriptor in idle:
             os.close(descriptor)
+        with suppress(OSError):  # one is not there: what is below it is not known by a name either
+            for end in (at for at, letter in enumerate(f"/{path[:-1]}") if letter == "/"):
+                with self.hold(path[:end]) as descriptor:
+                    refresh_attributes(descriptor)
 
     def nearest(self, path: str) -> str:
         """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
