@@ -196,16 +196,13 @@ class PosixFileSystem:
         return now_ns, now_ns
 
     def _try_staged(self, action: str, attempt: Callable[[int, str], T]) -> T:
-        """Tries something with a new file in the staging directory, and clears it. Raises ``Transient``."""
-        directory, name = self._staging.place()
+        """Tries something with a new file in the staging directory itself, which is there. Raises ``Transient``."""
         try:
-            with self._directories.hold(directory, create=True) as staged:
-                found = attempt(staged, name)
-            self._staging.clear()
+            with self._directories.hold(self._token.path) as staged:
+                return attempt(staged, self._staging.name())
         except (OSError, ItemError) as error:
             problem = error.strerror if isinstance(error, OSError) else error.message
             raise Transient(f"{action} below /{self._root}: {problem}") from error
-        return found
 
     def identity(self) -> str:
         """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""

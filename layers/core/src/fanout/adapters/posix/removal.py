@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import time
@@ -21,7 +22,7 @@ _AT_ONCE = 1_000
 REMOVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
 # Something was made or removed meanwhile, or is open in this NFS client: it goes in another pass.
-_NOT_YET = GONE | STALE | HOLDS | HELD
+_NOT_YET = GONE | STALE | HOLDS | HELD | {errno.EISDIR}
 
 
 def remove_tree(above: int, name: str) -> None:
@@ -122,24 +123,23 @@ def _removed(above: int, name: str, keep: bool) -> bool:
         return True
     try:
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-            whole = all(list(pool.map(lambda path: _is_removed(directory, path), os.listdir(directory))))
+            with os.scandir(directory) as found:
+                entries = list(found)
+            whole = all(list(pool.map(lambda entry: _is_removed(directory, entry), entries)))
     finally:
         os.close(directory)
     return whole if keep else _is_gone(above, name)
 
 
-def _is_removed(directory: int, path: str) -> bool:
+def _is_removed(directory: int, entry: os.DirEntry[str]) -> bool:
+    """Remove an entry; a directory first as an empty one, which those of threads are in the end."""
     try:
-        return is_unlinked(path, directory)
+        if not entry.is_dir(follow_symlinks=False):
+            return is_unlinked(entry.name, directory)
+        if not is_removed(entry.name, directory):
+            remove_tree(directory, entry.name)
     except FileNotFoundError:
         return True
-    except IsADirectoryError:
-        return _is_emptied(directory, path)
-
-
-def _is_emptied(directory: int, path: str) -> bool:
-    try:
-        remove_tree(directory, path)
     except OSError as error:
         if error.errno not in _NOT_YET:
             raise

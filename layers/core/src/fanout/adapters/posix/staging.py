@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from fanout.adapters.posix.publishing.made import MadeFiles
 
 # Directories of an attempt, which its processes share, because each costs three operations. Two threads share one,
-# where processes have 8 threads and follow each other: their creations overlap with the rest of their work.
+# where processes have 8 threads and follow each other: their creations overlap with the rest of their work. The first
+# files of each thread take half of them: in an attempt of few files the other half would cost more than it saves.
 _DIRECTORIES = 32
+_AT_FIRST, _FIRST_FILES = _DIRECTORIES // 2, 8
 _THREADS_A_PROCESS = tuning.CLIENT_OPERATIONS_IN_FLIGHT // tuning.COPY_PROCESSES
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 
@@ -65,10 +67,12 @@ class Staging:
     def place(self) -> tuple[str, str]:
         """A directory (a path of ``Directories``) and a file name in it that no other attempt uses."""
         process = os.getpid()
-        if not hasattr(self._thread, "directory"):
-            own = (process * _THREADS_A_PROCESS + next(self._threads)) % _DIRECTORIES
-            self._thread.directory = f"{self.path}{self._nonce}/{own}/"
-        return self._thread.directory, f"{process}-{next(self._numbers)}"
+        here = self._thread
+        if not hasattr(here, "number"):
+            here.number, here.files = process * _THREADS_A_PROCESS + next(self._threads), 0
+        here.files += 1
+        own = here.number % (_AT_FIRST if here.files <= _FIRST_FILES else _DIRECTORIES)
+        return f"{self.path}{self._nonce}.{own}/", f"{process}-{next(self._numbers)}"
 
     def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """Give a staged file its place at a path, in a directory, at once."""
