@@ -34,6 +34,7 @@ ROWS = [
     (Ended(SYNC, "FAILED", "OutOfTime"), Verb.RETRY, "got no further, raise the limit"),
     (Ended(COPY, "FAILED", "OutOfBudget"), Verb.RETRY, "got no further, raise the limit"),
     (Ended(COPY, "FAILED", "BudgetRefused"), Verb.DOLLARS, "max_dollars"),
+    (Ended(COPY, "FAILED", "FinishRefused"), Verb.FINISH, "finish_by"),
     (Ended(None, "FAILED", "InvalidRequest"), Verb.FIELD, "correct the field"),
     (Ended(None, "FAILED", "AccessDenied"), Verb.RETRY, "remedy"),
     (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.PLAN_SYNC, "delete_guard"),

@@ -8,7 +8,14 @@ from fanout.model.errors import TASK_ERRORS
 from fanout_cli.runs.exit_status import exit_status_of
 from tests.cli.conftest import Aws
 
-OF_ERROR = {"InvalidRequest": 2, "AccessDenied": 4, "Unreachable": 4, "DeleteRefused": 5, "BudgetRefused": 5}
+OF_ERROR = {
+    "InvalidRequest": 2,
+    "AccessDenied": 4,
+    "Unreachable": 4,
+    "DeleteRefused": 5,
+    "BudgetRefused": 5,
+    "FinishRefused": 5,
+}
 
 
 @pytest.mark.parametrize("name", [*(error.__name__ for error in TASK_ERRORS), "Infrastructure"])

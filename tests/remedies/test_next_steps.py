@@ -19,6 +19,7 @@ from fanout.model.errors import (
     DeleteRefused,
     DestinationBusy,
     FanoutError,
+    FinishRefused,
     InvalidRequest,
     LedgerBroken,
     ListingIncomplete,
@@ -161,6 +162,13 @@ def over_budget(lab: Lab) -> Attempt:
     return lab.run({"limits": {"max_dollars": 0.01}, "prices": {"lambda_request": 1.0}}, during=failing(request))
 
 
+def too_late(lab: Lab) -> Attempt:
+    for number in range(90):
+        (lab.root / f"f{number}").write_text("content")
+    slow = {"finish_by": "1m", "files_per_second": 1}
+    return lab.run({"limits": slow}, during=failing({**lab.request, "limits": slow}))
+
+
 def open_it(lab: Lab) -> None:
     (lab.root / "a").chmod(0o644)
 
@@ -193,6 +201,7 @@ ENDS = [
         fill=(" --on-conflict escape", ""),
         ended=Ended(None, "FAILED", "InvalidRequest"),
     ),
+    End("`FinishRefused`", too_late, fill=("TIME", "2h"), claim=lambda lab: len(lab.held()) == 90),
     End("`BudgetRefused`", over_budget, fill=("DOLLARS", "1000")),
     End(
         "`DeleteRefused`",
@@ -233,7 +242,7 @@ ERRORS: list[FanoutError] = [
     OutOfTime(1.0),
     OutOfBudget(2.0, 1.0),
 ]
-WITH_A_VALUE = {InvalidRequest, BudgetRefused, DeleteRefused}
+WITH_A_VALUE = {InvalidRequest, BudgetRefused, FinishRefused, DeleteRefused}
 COMPLETE = {
     Mode.COPY: {"a": "content", "b": "content"},
     Mode.SYNC: {"a": "content", "b": "content"},

@@ -33,6 +33,7 @@ _TEXTS = {
     "modified_after": "TIME",
     "modified_before": "TIME",
     "limits.window": "HOURS",
+    "limits.finish_by": "TIME",
     "manifest": "S3-URL",
     "backup_to": "PLACE",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.books.summary_document import Status
-from fanout.model.errors import AccessDenied, BudgetRefused, DeleteRefused, InvalidRequest, Unreachable
+from fanout.model.errors import AccessDenied, BudgetRefused, DeleteRefused, FinishRefused, InvalidRequest, Unreachable
 from fanout_cli.command_error import EXIT_FAILED
 
 EXIT_SUCCEEDED = 0
@@ -27,6 +27,7 @@ _OF_ERROR = {
     Unreachable.__name__: EXIT_DENIED,
     DeleteRefused.__name__: EXIT_REFUSED,
     BudgetRefused.__name__: EXIT_REFUSED,
+    FinishRefused.__name__: EXIT_REFUSED,
 }
 
 

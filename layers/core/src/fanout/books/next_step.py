@@ -130,6 +130,7 @@ RULES = (
             Verb.AGAIN,
         ),
     ),
+    _after("FinishRefused", step=Step("set the limits.finish_by that the error ends with, or later", Verb.FINISH)),
     _after("BudgetRefused", step=Step("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS)),
     _after(
         "AccessDenied", "Unreachable", step=Step("follow the remedy that the error ends with, then retry", Verb.RETRY)

@@ -25,13 +25,14 @@ class Verb(StrEnum):
     FIELD = "retry RUN --set FIELD=VALUE"
     SOURCE = "retry RUN --set source=SOURCE"
     DOLLARS = "retry RUN --set limits.max_dollars=DOLLARS"
+    FINISH = "retry RUN --set limits.finish_by=TIME"
     WATCH = "watch RUN"
     WATCH_HOLDER = "watch HOLDER"
 
     @property
     def asks_for_value(self) -> bool:
         """Whether the reader fills in a value of the request."""
-        return self in (Verb.FIELD, Verb.SOURCE, Verb.DOLLARS)
+        return self in (Verb.FIELD, Verb.SOURCE, Verb.DOLLARS, Verb.FINISH)
 
     @property
     def names_ends(self) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from fanout.efs.model import Drain, FileSystemState
 from fanout.facts import prices
 from fanout.facts.units import GIB, MIB
+from fanout.forecast.choosing.finish import Finish
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.datasync import TaskMode
@@ -93,10 +94,16 @@ class ForecastDocument(Struct, frozen=True):
     prices_date: str
     linked: Count = Count()
     counts: ForecastCounts | None = None
+    finish: Finish | None = None
 
 
-def forecast_document(found: Forecast, begins: float, window: str = "") -> ForecastDocument:
-    """The document of a forecast whose copying begins then, in seconds since 1970, and works in such a window."""
+def forecast_document(
+    found: Forecast, begins: float, window: str = "", finish: Finish | None = None
+) -> ForecastDocument:
+    """The document of a forecast whose copying begins then, in seconds since 1970, and works in such a window.
+
+    ``finish`` says which plan was chosen to end in time.
+    """
     seconds = dict(found.seconds)
     if window:
         seconds["pause"] = closed_seconds(window, begins, sum(seconds.values()))
@@ -119,6 +126,7 @@ def forecast_document(found: Forecast, begins: float, window: str = "") -> Forec
         prices_date=prices.DATE,
         linked=found.linked,
         counts=_counts(found, sum(seconds.values())),
+        finish=finish,
     )
 
 

@@ -74,17 +74,20 @@ def forecast(
     rates: Rates,
     measured: Mapping[str, FileSystemState],
     creations_per_second: float = CREATIONS_PER_SECOND,
+    functions_at_most: int | None = None,
 ) -> Forecast:
     """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
 
     A plan has the forecast of the sync that it plans. Burst credits are kept as PaceCopy keeps them.
-    ``creations_per_second`` is what one directory of the destination takes.
+    ``creations_per_second`` is what one directory of the destination takes. ``functions_at_most`` is for the copying
+    alone, where fewer are planned than the request allows.
     """
     if request.course.plans:
         request = replace(request, mode=Mode.SYNC)
     loads = loads_of(request, work)
     states = {mount: measured.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
-    most = request.limits.max_concurrency
+    allowed = request.limits.max_concurrency
+    most = min(allowed, functions_at_most or allowed)
     percent = request.limits.credit_reserve_percent
     chosen = pace(work.entries, work.bytes, loads, measured, most, percent, rates)
     seen = seen_at_first(request, work, measured)
@@ -126,7 +129,7 @@ def forecast(
         segments=listing.segments,
         copy_seconds=copying,
         function_seconds=of_copy,
-        functions=most,
+        functions=allowed,
         rates=rates,
         states=states,
         price=price,

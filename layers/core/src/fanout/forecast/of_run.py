@@ -10,6 +10,8 @@ from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.phase_cost import Done
 from fanout.facts import tuning
+from fanout.forecast.choosing.finish import Finish, reached
+from fanout.forecast.choosing.of_run import functions_for, with_forecast
 from fanout.forecast.costs import Dollars
 from fanout.forecast.document import ForecastDocument, by_service, forecast_document
 from fanout.forecast.forecast import Forecast, forecast
@@ -57,13 +59,15 @@ def work_of(
     )
 
 
-def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
-    """Write forecast.json; its pace says how many functions are to work at once."""
-    measured = measured_file_systems(context.ledger)
-    found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second)
-    document = forecast_document(found, context.clock.now(), plan.request.limits.window)
+def write_forecast(plan: Plan, work: Work, chosen: Finish | None, context: Context) -> tuple[Forecast, Finish | None]:
+    """Write forecast.json, whose pace says how many functions are to work at once; and what becomes of the choice."""
+    measured, now = measured_file_systems(context.ledger), context.clock.now()
+    functions = functions_for(chosen, plan)
+    found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second, functions)
+    finish = with_forecast(chosen, found, plan, now) if chosen else None
+    document = forecast_document(found, now, plan.request.limits.window, finish)
     context.ledger.write(keys.FORECAST, document)
-    return found
+    return found, finish
 
 
 def threads_of(ledger: Ledger) -> int:
@@ -73,14 +77,27 @@ def threads_of(ledger: Ledger) -> int:
 
 
 def forecast_and_actual(
-    plan: Plan, books: Books, activities: Sequence[Activity], seconds: Mapping[str, float], ledger: Ledger
+    plan: Plan,
+    books: Books,
+    activities: Sequence[Activity],
+    seconds: Mapping[str, float],
+    ledger: Ledger,
+    now: float,
+    *,
+    whole: bool,
 ) -> ForecastDocument | None:
-    """``forecast`` of summary.json; ``None`` for a run that broke off before it had one."""
+    """``forecast`` of summary.json; ``None`` for a run that broke off before it had one.
+
+    ``whole``: the run has done all that it is for.
+    """
     found = ledger.find(keys.FORECAST, ForecastDocument)
     if found is None:
         return None
     dollars = actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger)
-    return replace(found, actual_seconds=dict(seconds), actual_dollars=by_service(dollars))
+    finish = found.finish
+    if finish is not None and plan.finishes_at is not None and not plan.request.course.plans:
+        finish = reached(finish, plan.finishes_at, now, found.predicted_seconds, seconds, whole=whole)
+    return replace(found, actual_seconds=dict(seconds), actual_dollars=by_service(dollars), finish=finish)
 
 
 def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:

@@ -128,6 +128,17 @@ class BudgetRefused(FanoutError):
         super().__init__(f"limits.max_dollars: {problem}; nothing was copied or deleted; {way_on}")
 
 
+class FinishRefused(FanoutError):
+    """No plan of the run ends by ``limits.finish_by``; nothing was copied or deleted. Never retried.
+
+    ``nearest`` is what can be typed instead.
+    """
+
+    def __init__(self, finish_by: str, problem: str, nearest: str) -> None:
+        way_on = f"nothing was copied or deleted; the nearest that a plan reaches is limits.finish_by={nearest!r}"
+        super().__init__(f"limits.finish_by: {finish_by!r} is not reached: {problem}; {way_on}")
+
+
 class OutOfBudget(FanoutError):
     """The run has spent the dollars that its request gives it; what is done stays. Never retried.
 
@@ -162,6 +173,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     Superseded,
     OutOfTime,
     BudgetRefused,
+    FinishRefused,
     OutOfBudget,
 )
 

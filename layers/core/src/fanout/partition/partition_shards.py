@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
-from fanout.efs.load import reads_before_copying
+from fanout.efs.load import Work, reads_before_copying
+from fanout.forecast.choosing.of_run import Outline, choose_for, functions_for, note_choice, outline, refuse_too_late
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
@@ -48,7 +49,8 @@ def partition_shards(context: Context) -> Json:
     limit of a measured file system.
 
     Raises ``DeleteRefused`` before anything is copied if a sync or a move would delete more than its guard allows, or
-    a version to publish would be empty, and ``BudgetRefused`` if the forecast is over ``limits.max_dollars``.
+    a version to publish would be empty, ``BudgetRefused`` if the forecast is over ``limits.max_dollars``, and
+    ``FinishRefused`` if no plan ends by ``limits.finish_by``.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -75,17 +77,27 @@ def partition_shards(context: Context) -> Json:
         full += compare_names(names, plan, context)
     else:
         full += place_names(names, plan, context)
-    target = _target_seconds(full + loose, big_files, plan)
+
+    def work_in(shards: list[Shard]) -> Work:
+        compared = there if reads_before_copying(plan.request) else Count()
+        to_delete = _to_delete(plan, extra, ledger)
+        waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
+        return work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
+
+    def outlined() -> Outline:
+        return outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
+
+    chosen = choose_for(plan, outlined, ledger, context.clock.now())
+    target = _target_seconds(full + loose, big_files, functions_for(chosen, plan), plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
-        compared = there if reads_before_copying(plan.request) else Count()
-        to_delete = _to_delete(plan, extra, ledger)
-        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
-        found = write_forecast(plan, work, context)
+        work = work_in(shards)
+        found, finish = write_forecast(plan, work, chosen, context)
+        refuse_too_late(plan, finish, ledger)
         refuse_over_budget(plan, found.dollars.total, ledger)
+        note_choice(finish, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
@@ -165,10 +177,10 @@ def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:
     return listed_extras(ledger, plan.request).extra.entries if plan.request.course.plans else extra
 
 
-def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], plan: Plan) -> float:
+def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], functions: int, plan: Plan) -> float:
     limits = plan.request.limits
     total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big.bytes) for big in big_files)
-    return target_seconds(total, limits.max_concurrency, limits.shard_seconds)
+    return target_seconds(total, functions, limits.shard_seconds)
 
 
 def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:

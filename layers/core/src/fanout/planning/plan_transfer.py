@@ -32,12 +32,13 @@ from fanout.planning.quota import find_quota, within_quota
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Writer
 from fanout.request.parse import check_prices, parse_request
+from fanout.request.parts.finish_by import finish_at
 from fanout.request.plan import Origin, Plan, settings_row
 from fanout.request.request import Request, request_at
 from fanout.request.short_rule import may_go_short
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
-from fanout.turns.waiting import take_turn
+from fanout.turns.waiting import asked_at, take_turn
 from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
@@ -93,7 +94,9 @@ def plan_transfer(
         Origin(execution, bucket, __version__),
         move_began=_move_began(request, earlier, began),
         behind=behind,
+        asked=asked_at(context.ledger, began),
     )
+    check_finish(plan)
     refuse_behind(plan, bucket)
     check_ends(plan, context, on_mount=False)
     notes += refuse_same_bucket(plan, context)
@@ -147,6 +150,12 @@ def check_signer(request: Request, context: Context) -> None:
         raise InvalidRequest(
             "certificate", "the stack has no signing key", "leave it out, or deploy the stack with Certificates: true"
         )
+
+
+def check_finish(plan: Plan) -> None:
+    """Raise ``InvalidRequest`` for a ``limits.finish_by`` that had passed when the run asked for its turn."""
+    if plan.request.limits.finish_by:
+        finish_at(plan.request.limits.finish_by, plan.asked)
 
 
 def check_new(ledger: Ledger) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.books.summary_document import Planned, Status, SummaryDocument, Verified
-from fanout.model.errors import BudgetRefused, DeleteRefused
+from fanout.model.errors import BudgetRefused, DeleteRefused, FinishRefused
 from fanout.model.outcome import Reason
 from fanout.report.text import count
 from fanout.request.course import Mode
@@ -36,6 +36,8 @@ def verdict(summary: SummaryDocument) -> Verdict:
         return Verdict("Refused, and nothing was deleted", "✗", f"{summary.error.message}.")
     if summary.error and summary.error.name == BudgetRefused.__name__:
         return Verdict("Refused by the budget", "✗", f"{summary.error.message}.")
+    if summary.error and summary.error.name == FinishRefused.__name__:
+        return Verdict("Refused: no plan ends in time", "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings and not summary.totals.taken:
         return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
     if summary.status is Status.SUCCEEDED and summary.planned:

@@ -48,6 +48,7 @@ OPTIONS: Mapping[str, Named] = {
         delete_guard__max_percent="max-delete-percent",
     ),
     **_named(SPEED, "limits.max_concurrency", "limits.files_per_second", "limits.max_seconds", "limits.max_dollars"),
+    **_named(SPEED, "limits.finish_by"),
     **_named(SPEED, "limits.window", "limits.credit_reserve_percent", "limits.shard_seconds", "limits.split_bytes"),
     **_named(SPEED, "calibration", prices="price"),
     **_named(

@@ -18,6 +18,7 @@ from fanout.request.manifest import parse_manifest_location
 from fanout.request.mode_fields import check_mode_fields
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Options, Verify
+from fanout.request.parts.finish_by import parse_finish_by
 from fanout.request.parts.function_size import LARGEST, FunctionSize
 from fanout.request.parts.limits import Limits
 from fanout.request.parts.publish_rules import check_publish
@@ -157,6 +158,8 @@ def parse_request(
     check_publish(request)
     check_request(request)
     _check_window(request)
+    if request.limits.finish_by:
+        parse_finish_by(request.limits.finish_by)
     return request
 
 

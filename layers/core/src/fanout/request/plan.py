@@ -12,6 +12,7 @@ from fanout.model.location import Location, MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.options import Verify
+from fanout.request.parts.finish_by import parse_finish_by
 from fanout.request.parts.publish import version_place
 from fanout.request.parts.publish_rules import version_of
 from fanout.request.request import Request
@@ -31,7 +32,8 @@ class Plan(Struct, frozen=True):
     One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
     or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
     ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of
-    any other run. The comparison inside a move has it too. ``behind`` is what the mounts of S3 Files show, by mount;
+    any other run. The comparison inside a move has it too. ``asked`` is when it first asked for its turn, from which
+    ``limits.finish_by`` counts. ``behind`` is what the mounts of S3 Files show, by mount;
     every other mount is one of EFS.
     """
 
@@ -45,6 +47,7 @@ class Plan(Struct, frozen=True):
     origin: Origin = Origin()
     move_began: float | None = None
     behind: dict[str, Behind] = field(default_factory=dict)
+    asked: float = 0.0
 
     @property
     def proves_move(self) -> bool:
@@ -121,6 +124,12 @@ class Plan(Struct, frozen=True):
         """When the run stops, in seconds since 1970; ``None`` where the request does not say."""
         most = self.request.limits.max_seconds
         return None if most is None else self.began + most
+
+    @property
+    def finishes_at(self) -> float | None:
+        """When the run is to have ended by ``limits.finish_by``, in seconds since 1970; ``None`` where none is."""
+        text = self.request.limits.finish_by
+        return parse_finish_by(text).at(self.asked) if text else None
 
 
 def settings_row(plan: Plan) -> Json:

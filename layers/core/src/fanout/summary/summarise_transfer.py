@@ -93,6 +93,10 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
         notes += no_index_note(plan, ledger, kept)
     classes = failures.classes.most_first()
+    whole = ending.status is Status.SUCCEEDED
+    forecast = forecast_and_actual(plan, books, activities, seconds, ledger, now, whole=whole)
+    if forecast is not None and forecast.finish is not None and forecast.finish.outcome:
+        notes.append(f"limits.finish_by: {forecast.finish.outcome}")
     earlier, unread = find_earlier(plan, ledger)
     summary = SummaryDocument(
         run_id=ledger.run_id,
@@ -116,7 +120,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         certificate=certificate.issued,
         published=published,
         planned=planned,
-        forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
+        forecast=forecast,
         origin=plan.origin,
         earlier=earlier,
         warnings=[] if ending.error or course.goes_back else warnings_of(plan.request, books, matched_globs(ledger)),

@@ -7,6 +7,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
 from fanout.model.errors import DestinationBusy, FanoutError
 from fanout.ports.turns import Writer
 from fanout.request.plan import Plan
@@ -44,6 +45,12 @@ def take_turn(plan: Plan, execution: str, context: Context) -> Writer | None:
         with suppress(FanoutError):  # it waits whether it can say so or not
             _note(busy, context)
         raise
+
+
+def asked_at(ledger: Ledger, now: float) -> float:
+    """When a run that asks for its turn now asked first."""
+    before = ledger.find(keys.WAITING, Waiting)
+    return before.since if before else now
 
 
 def _note(busy: DestinationBusy, context: Context) -> None:

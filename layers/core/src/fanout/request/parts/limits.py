@@ -108,6 +108,13 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    finish_by: Annotated[
+        str,
+        Meta(
+            description='the cheapest plan that ends by then is taken, and a run refused where none does: "4h" from its'
+            ' begin, "06:00 Europe/Berlin", which comes next, or an ISO 8601 time; default: no such time'
+        ),
+    ] = ""
     window: Annotated[
         str,
         Meta(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
-from functools import cache
+from datetime import datetime
 
 from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
+from fanout.request.parts.zones import check_zone, zone
 
 FIELD = "limits.window"
 DAY_MINUTES, DAY_SECONDS = 1_440, 86_400
@@ -65,7 +65,7 @@ class Window(Struct, frozen=True):
         raise AssertionError(f"{self} never changes")
 
     def _local(self, at: float) -> datetime:
-        return datetime.fromtimestamp(int(at), _zone(self.zone))
+        return datetime.fromtimestamp(int(at), zone(self.zone))
 
 
 def parse_window(text: str) -> Window:
@@ -87,19 +87,8 @@ def parse_window(text: str) -> Window:
     days = _days(found[1]) if found[1] else tuple(range(7))
     if length == DAY_MINUTES and len(days) == len(_DAYS):
         raise InvalidRequest(FIELD, "is never closed", "leave it out")
-    try:
-        _zone(found[6])
-    except (KeyError, ValueError, OSError) as error:
-        problem = f"{found[6]!r} is not a known time zone"
-        raise InvalidRequest(FIELD, problem, "a name such as Europe/Berlin or UTC") from error
+    check_zone(FIELD, found[6])
     return Window(begins, ends, found[6], days)
-
-
-@cache
-def _zone(name: str) -> tzinfo:
-    from zoneinfo import ZoneInfo  # most runs have no window
-
-    return ZoneInfo(name)
 
 
 def _minute(hour: str, minute: str) -> int:
@@ -139,6 +128,6 @@ def opens_again(text: str, at: float) -> str:
     """The time of day and the zone of the window's next opening: ``22:00 Europe/Berlin``, with the day if it is far."""
     window = parse_window(text)
     opens = window.changes_at(window.changes_at(at) if window.is_open(at) else at)
-    here = datetime.fromtimestamp(opens, _zone(window.zone))
+    here = datetime.fromtimestamp(opens, zone(window.zone))
     day = f"{_DAYS[here.weekday()]} " if opens - at >= DAY_SECONDS else ""
     return f"{day}{here:%H:%M} {window.zone}"

@@ -1,0 +1,1 @@
+"""Choosing the cheapest plan that ends in time."""

@@ -1,0 +1,192 @@
+"""The plan that a run with ``limits.finish_by`` takes, and the words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.efs.model import FileSystemState
+from fanout.forecast.choosing.choices import (
+    SPARE,
+    Choice,
+    Predict,
+    choices_of,
+    few,
+    function_levels,
+    taken,
+    unbeaten,
+)
+from fanout.forecast.choosing.modes import OtherMode, other_modes
+from fanout.forecast.forecast import Forecast, Limit
+from fanout.model.document import utc
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parts.finish_by import length_text, parse_finish_by
+from fanout.request.parts.window import closed_seconds
+
+
+class FinishPlan(Struct, frozen=True):
+    """A plan that no other beats in both: its functions, seconds of a shard, end and dollars, and what binds it."""
+
+    functions: int
+    shard_seconds: float
+    seconds: float
+    ends_at: str
+    dollars: float
+    binding_limit: Limit
+
+
+class FinishMode(Struct, frozen=True):
+    """A file system in another throughput mode: ``pays`` if the run would end in time for less, or only so."""
+
+    mount: str
+    throughput_mode: ThroughputMode
+    pays: bool
+    seconds: float | None
+    dollars: float | None
+    sentence: str
+
+
+class Finish(Struct, frozen=True):
+    """``limits.finish_by`` of a forecast: when that is, the plan that is taken and why, and those beside it.
+
+    ``functions`` is 0 where no plan ends in time; ``nearest`` is then what to type instead, else empty.
+    ``predicted_seconds`` are from the choice on. ``ended_at``, ``reached`` and ``outcome`` are known after the run.
+    """
+
+    finish_by: str
+    at: str
+    functions: int
+    predicted_end: str
+    predicted_seconds: float
+    dollars: float
+    why: str
+    plans: list[FinishPlan]
+    other_modes: list[FinishMode]
+    nearest: str = ""
+    ended_at: str | None = None
+    reached: bool | None = None
+    outcome: str = ""
+
+
+class Moments(Struct, frozen=True):
+    """When a run began, when its plan is chosen, and when it is to have ended, seconds since 1970; as its text says."""
+
+    text: str
+    began: float
+    now: float
+    at: float
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self.at - self.now
+
+
+def decide_finish(
+    moments: Moments,
+    most: int,
+    shard_seconds: Sequence[float],
+    predict_in: Callable[[Mapping[str, FileSystemState]], Predict],
+    states: Mapping[str, FileSystemState],
+) -> Finish:
+    """The plan with at most so many functions; ``predict_in`` predicts with the file systems in some states."""
+    levels = function_levels(most)
+
+    def front_with(states: Mapping[str, FileSystemState]) -> list[Choice]:
+        return unbeaten(choices_of(levels, shard_seconds, predict_in(states)))
+
+    front = front_with(states)
+    choice = taken(front, moments.left)
+    shown = choice or front[0]
+    modes = other_modes(states, moments.left, choice, front_with)
+    return Finish(
+        finish_by=moments.text,
+        at=utc(moments.at),
+        functions=choice.functions if choice else 0,
+        predicted_end=utc(moments.now + shown.seconds),
+        predicted_seconds=round(shown.seconds, 3),
+        dollars=round(shown.dollars, 6),
+        why=_why(front, choice, moments),
+        plans=[_plan(one, moments) for one in few(front, choice)],
+        other_modes=[_mode(one, choice, moments) for one in modes],
+        nearest="" if choice else nearest(moments, front[0].seconds),
+    )
+
+
+def reached(
+    finish: Finish, at: float, ended: float, predicted: Mapping[str, float], actual: Mapping[str, float], *, whole: bool
+) -> Finish:
+    """The outcome: when the run ended, whether everything was done by then, and the phase that made it so."""
+    early, off = at - ended, {name: took - predicted.get(name, 0.0) for name, took in actual.items()}
+    phase = max(off, key=lambda name: abs(off[name]), default="")
+    beside = f"{length_text(abs(early))} {'before' if early >= 0 else 'after'} {utc(at)}"
+    why = f"; {phase} took {_apart(off[phase])} than predicted" if phase else ""
+    left = "" if whole else ", with work left"
+    outcome = f"ended at {utc(ended)}{left}, {beside}; {finish.predicted_end} was predicted{why}"
+    return replace(finish, ended_at=utc(ended), reached=whole and early >= 0, outcome=outcome)
+
+
+def _apart(seconds: float) -> str:
+    return f"{abs(seconds):,.0f} s {'more' if seconds >= 0 else 'less'}"
+
+
+def nearest(moments: Moments, seconds: float) -> str:
+    """The text to type so that a plan of so many seconds ends in time, with its spare, when it is started again."""
+    again = moments.now - moments.began  # the new run plans and lists as this one did
+    at = moments.now + again + seconds * (1 + SPARE)
+    return parse_finish_by(moments.text).said_as(at, moments.began)
+
+
+def seconds_left(found: Forecast, begins: float, window: str, done: frozenset[str] = frozenset()) -> float:
+    """Seconds until the run of a forecast has ended, without the phases that are done, and with its closed hours."""
+    working = sum(seconds for phase, seconds in found.seconds.items() if phase not in done)
+    return working + (closed_seconds(window, begins, working) if window else 0.0)
+
+
+def _why(front: list[Choice], choice: Choice | None, moments: Moments) -> str:
+    first = front[0]
+    fastest = f"the fastest plan ends at {utc(moments.now + first.seconds)} for {dollars_text(first.dollars)}"
+    if choice is None:
+        return f"no plan ends by {utc(moments.at)}: {fastest}; the {first.binding} binds it"
+    if choice.with_spare > moments.left:
+        return f"the fastest plan, since none leaves a tenth of its time to spare; the {choice.binding} binds it"
+    if len(front) == 1:
+        return f"no plan is faster or cheaper; the {choice.binding} binds it"
+    cheaper = [one for one in front if one.dollars < choice.dollars]
+    rest = fastest if choice is not first else "it is the fastest, too"
+    if cheaper:
+        slower = cheaper[0]
+        rest = f"the next cheaper one would end at {utc(moments.now + slower.seconds)}"
+    return f"the cheapest plan that ends in time with a tenth to spare; the {choice.binding} binds it; {rest}"
+
+
+def _plan(one: Choice, moments: Moments) -> FinishPlan:
+    return FinishPlan(
+        one.functions,
+        one.shard_seconds,
+        round(one.seconds, 3),
+        utc(moments.now + one.seconds),
+        round(one.dollars, 6),
+        one.binding,
+    )
+
+
+def _mode(one: OtherMode, choice: Choice | None, moments: Moments) -> FinishMode:
+    name = f"with {one.mode.value} throughput of efs://{one.mount}/"
+    if one.seconds is None or one.dollars is None:
+        sentence = f"{name} no plan would end in time"
+    else:
+        by = f"{name} it would end at {utc(moments.now + one.seconds)} for {dollars_text(one.dollars)}"
+        beside = "which no plan does now" if choice is None else f"now {dollars_text(choice.dollars)}"
+        verdict = "a change would pay" if one.pays else "a change would not pay"
+        sentence = f"{by}, {beside}: {verdict}"
+    seconds = None if one.seconds is None else round(one.seconds, 3)
+    dollars = None if one.dollars is None else round(one.dollars, 6)
+    return FinishMode(one.mount, one.mode, one.pays, seconds, dollars, f"{sentence}; no run changes it")
+
+
+def dollars_text(value: float) -> str:
+    """Dollars to the cent, or of a small sum to a hundredth of one."""
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
