@@ -46,11 +46,12 @@ def main() -> int:
     parser.add_argument("--kind", default="", help="shrink to this class of finding; default: the first")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--directory", type=Path, help="where the labs are, as a mount; default: in memory")
+    parser.add_argument("--tally", type=Path, help="a file for the figures so far, should the search be ended")
     given = parser.parse_args()
     if given.seed is not None or given.script is not None:
         script = script_of(given.seed) if given.script is None else from_json(given.script.read_text())
         return int(look_at(script, shrink=not given.no_shrink, kind=given.kind, where=given.directory))
-    tally = search(given.seconds, given.seed_from, given.processes, given.directory)
+    tally = search(given.seconds, given.seed_from, given.processes, given.directory, given.tally)
     print(tally.text())
     return int(bool(tally.broken))
 

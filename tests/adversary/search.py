@@ -17,7 +17,7 @@ from tests.adversary.script import Script
 from tests.adversary.worlds import script_of
 
 # Seeds of one task; a process is replaced after some, so that what one leaks ends with it.
-SEEDS_A_TASK, TASKS_A_PROCESS = 20, 10
+SEEDS_A_TASK, TASKS_A_PROCESS = 5, 40
 
 
 @dataclass
@@ -77,26 +77,30 @@ def outcome_of(script: Script, where: Path | None = None) -> Outcome:
         return carry_out(script, directory / "lab")
 
 
-def _some(first: int, directory: Path) -> Tally:
+def _some(first: int, directory: Path, until: float) -> Tally:
     tally = Tally()
     for seed in range(first, first + SEEDS_A_TASK):
+        if time.monotonic() >= until:  # of all processes of a machine
+            break
         tally.add(seed, carry_out(script_of(seed), directory / str(seed)))
     return tally
 
 
-def search(seconds: float, first: int, processes: int, where: Path | None = None) -> Tally:
-    """New seeds until the time is up; tells of each that finds something."""
+def search(seconds: float, first: int, processes: int, where: Path | None = None, kept: Path | None = None) -> Tally:
+    """New seeds until the time is up; tells of each that finds something, and keeps the figures so far in a file."""
     tally, until = Tally(), time.monotonic() + seconds
     context = multiprocessing.get_context("spawn")
     starts = iter(range(first, sys.maxsize, SEEDS_A_TASK))
     with for_labs(where) as directory, context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
-        going = [pool.apply_async(_some, (next(starts), directory)) for _ in range(processes * 2)]
+        going = [pool.apply_async(_some, (next(starts), directory, until)) for _ in range(processes * 2)]
         while going:
             done = going.pop(0).get()
             tally.join(done)
+            if kept is not None:
+                kept.write_text(f"{tally.text()}\n")
             for seed, findings in done.broken.items():
                 print(f"seed {seed}: {findings[0][:200]}" + (f" and {len(findings) - 1} more" * (len(findings) > 1)))
             sys.stdout.flush()
             if time.monotonic() < until:
-                going.append(pool.apply_async(_some, (next(starts), directory)))
+                going.append(pool.apply_async(_some, (next(starts), directory, until)))
     return tally

@@ -49,6 +49,7 @@ def test_on_nfs(selection: Selection, tmp_path: Path, subtests: pytest.Subtests)
 @pytest.mark.skipif(ASKED != "whole", reason="`make nfs` runs it")
 def test_the_adversary_finds_nothing_on_nfs(tmp_path: Path) -> None:
     inner = ["tests.adversary", "--processes", "1", "--seconds", str(ADVERSARY_SECONDS), "--directory", "/mnt/a"]
+    inner += ["--tally", "/run/results/tally"]
     status, console = _in_guest(inner, 2 * ADVERSARY_SECONDS, tmp_path)
     assert status == 0, console[-5000:]
 
