@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded
+from fanout.model.segment import Segment
 from tests.support.mounts import writable
 from tests.support.renaming import others_rename
 from tests.support.syncs import names, write
@@ -82,6 +84,43 @@ def test_what_the_client_knows_of_a_name_is_asked_for_again(
         (tmp_path / "tree" / removed).mkdir()
     copy(tree, "d/e/second")
     assert names(tmp_path / "tree/d/e") == {"second"}
+
+
+@pytest.mark.parametrize("make", [copy, link])
+def test_a_directory_that_the_client_remembers_at_the_place_is_asked_for(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch, make: Callable[[PosixTree, str], None]
+) -> None:
+    copy(tree, "d/first")
+    renamed = os.rename
+
+    def remembers(name: str, place: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        if fcntl.fcntl(dst_dir_fd, fcntl.F_GETFL) & os.O_PATH:  # not asked for: names are what they were before
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        renamed(name, place, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "rename", remembers)
+    make(tree, "d/second")
+    assert names(tmp_path / "tree/d") == {"first", "second"}
+
+
+def test_only_a_directory_that_holds_others_is_opened_by_a_copy(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: dict[str, bool] = {}
+    real = os.open
+
+    def noting(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_DIRECTORY:
+            opened[path] = not flags & os.O_PATH
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", noting)
+    for path in ("a/", "a/b/", "c/"):
+        tree.make_directory(Entry(path, Kind.DIRECTORY), Attributes())
+    copy(tree, "a/b/file")
+    copy(tree, "c/file")
+    assert {name: opened[name] for name in "abc"} == {"a": True, "b": False, "c": False}
+    assert [entry.path for entry in tree.list(Segment("all"))] == ["a/", "a/b/", "a/b/file", "c/", "c/file"]
 
 
 @pytest.mark.parametrize("make", [copy, copy_beside_a_rename, link])

@@ -53,6 +53,23 @@ def test_a_directory_that_another_client_removed_and_made_again_takes_files(moun
     assert names(mounts.served / "tree/d") == {"second"}
 
 
+def test_a_file_takes_the_name_of_a_directory_that_another_client_removed(mounts: Mounts) -> None:
+    (mounts.b / "tree/d/file").mkdir(parents=True)
+    assert (mounts.a / "tree/d/file").is_dir()
+    (mounts.b / "tree/d/file").rmdir()
+    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "d/file")
+    assert (mounts.served / "tree/d/file").read_bytes() == b"data"
+
+
+def test_a_directory_that_another_client_put_in_anothers_place_takes_the_files(mounts: Mounts) -> None:
+    (mounts.b / "tree/a/d").mkdir(parents=True)
+    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/before")
+    (mounts.b / "tree/a/d").rename(mounts.b / "aside")
+    (mounts.b / "tree/a/d").mkdir()
+    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/after")
+    assert names(mounts.served / "tree/a/d") == {"after"}
+
+
 def test_a_directory_that_another_client_removed_is_made_again(mounts: Mounts) -> None:
     tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
     copy(tree, "d/first")

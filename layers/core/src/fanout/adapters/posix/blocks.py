@@ -63,20 +63,19 @@ class StagedBlocks:
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
         attributes = self._allowed.of(attributes, is_directory=False)
-        parent, separator, _ = self._path.rpartition("/")
         try:
             held = self._directories.hold(self._staged)
             with held as staged:
                 descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
                 try:
-                    place = self._directories.hold(parent + separator, create=True)
+                    place = self._staging.above(self._path)
                     with place:
                         group = group_by_place(attributes, held, place)
                     os.ftruncate(descriptor, self._size)
                     apply_attributes(descriptor, attributes, DEFAULT_FILE_MODE, group=group)
                 finally:
                     os.close(descriptor)
-                with self._directories.hold(parent + separator, create=True) as directory:
+                with self._staging.above(self._path) as directory:
                     self._staging.move(staged, self._token, directory, self._path)
         except FileNotFoundError as error:
             if not self._is_in_place(attributes):

@@ -5,6 +5,7 @@
 | ``GONE``          | nothing has that name                                                                        |
 | ``STALE``         | another client removed, or replaced, the directory or file that is open here                 |
 | ``HOLDS``         | a directory holds something, or the name is taken                                            |
+| ``TAKEN``         | a directory has the name of a file                                                           |
 | ``HELD``          | this client holds the file open: it was unlinked, has the hidden name ``.nfs...``, and goes  |
 |                   | when it is closed                                                                            |
 | ``LEADS_AWAY``    | a symlink in the path, or one that leads out of the root                                     |
@@ -23,6 +24,7 @@ from fanout.model.outcome import Reason
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 STALE = frozenset({errno.ESTALE})
 HOLDS = frozenset({errno.ENOTEMPTY, errno.EEXIST})
+TAKEN = frozenset({errno.EISDIR})
 HELD = frozenset({errno.EBUSY})
 LEADS_AWAY = frozenset({errno.ELOOP, errno.EXDEV})
 DENIED = frozenset({errno.EACCES, errno.EPERM})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import time
@@ -11,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 
-from fanout.adapters.posix.errors import GONE, HELD, HOLDS, STALE
+from fanout.adapters.posix.errors import GONE, HELD, HOLDS, STALE, TAKEN
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
@@ -22,7 +21,7 @@ _AT_ONCE = 1_000
 REMOVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
 # Something was made or removed meanwhile, or is open in this NFS client: it goes in another pass.
-_NOT_YET = GONE | STALE | HOLDS | HELD | {errno.EISDIR}
+_NOT_YET = GONE | STALE | HOLDS | HELD | TAKEN
 
 
 def remove_tree(above: int, name: str) -> None:

@@ -61,13 +61,12 @@ class PosixSmallFiles:
 
     def _write(self, entry: Entry, data: bytes, source: os.stat_result) -> None:
         path = self._destination_root + (entry.target or entry.path)
-        parent, slash, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
             with self._destination.hold(staged_directory, create=True) as staged:
                 try:
                     _write_staged(staged, staged_name, data, source)
-                    with self._destination.hold(parent + slash, create=True) as directory:
+                    with self._staging.above(path) as directory:
                         self._staging.move(staged, staged_name, directory, path)
                 except (OSError, ItemError):
                     with suppress(OSError):  # what cannot be removed now goes with the staging directory

@@ -15,9 +15,9 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.posix.errors import GONE, STALE
+from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
-from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.directories import Directories, Held
 from fanout.adapters.posix.paths.one_name import leads_out, one_name
 from fanout.adapters.posix.removal import remove_directory
 from fanout.facts import tuning
@@ -74,6 +74,14 @@ class Staging:
         own = here.number % (_AT_FIRST if here.files <= _FIRST_FILES else _DIRECTORIES)
         return f"{self.path}{self._nonce}.{own}/", f"{process}-{next(self._numbers)}"
 
+    def above(self, path: str) -> Held:
+        """The directory of a path, made if it is not there, for a staged file to get its place in.
+
+        It is opened only where what lies there decides.
+        """
+        parent = path[: path.rfind("/") + 1]
+        return self._directories.hold(parent, create=True, opens=self._placing is not None)
+
     def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """Give a staged file its place at a path, in a directory, at once."""
         made = self._made.staged(path, staged, staged_name) if self._made is not None else None
@@ -85,12 +93,13 @@ class Staging:
         """As ``move``, for a further name of a file, which is no copy of its own.
 
         Where others removed the directory meanwhile, or put another in its place, the file goes to the one that is
-        there, made if there is none. It fails where the run's staging directory is what was removed.
+        there, made if there is none. It fails where the run's staging directory is what was removed. A directory in
+        the file's place may be one that this NFS client saw before and that is gone: the server is asked.
         """
         try:
             self._rename(staged, staged_name, directory, path)
         except OSError as error:
-            if error.errno not in GONE | STALE:
+            if error.errno not in GONE | STALE | TAKEN:
                 raise
             parent = path[: path.rfind("/") + 1]
             self._directories.renew(parent)

@@ -74,13 +74,12 @@ class FileTarget:
 
     def commit(self, crc64nvme: int) -> None:
         """See ``ports.tree.Target``; closing flushes, and its error is the write's."""
-        parent, separator, _ = self._path.rpartition("/")
         try:
             if self._written_until:
                 send_written(self._descriptor)
             if self._written_until < self._size:
                 os.ftruncate(self._descriptor, self._size)
-            place = self._directories.hold(parent + separator, create=True)
+            place = self._staging.above(self._path)
             with place as directory:
                 group = group_by_place(self._attributes, self._staged, place)
                 apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found, group)

@@ -94,20 +94,18 @@ class PosixTree(PosixFileSystem):
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; its attributes are set when its content is there."""
         try:
-            with self._directories.hold(self._root + entry.path, create=True):
-                return
+            self._directories.hold(self._root + entry.path, create=True, opens=False).let_go()
         except OSError as error:
             raise self._token.error("mkdir", error) from error
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         path = self._root + entry.path
         attributes = self._allowed.of(attributes, is_directory=False)
-        parent, separator, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
             held = self._directories.hold(staged_directory, create=True)
             with held as staged:
-                place = self._directories.hold(parent + separator, create=True)
+                place = self._staging.above(path)
                 with place as directory:
                     os.symlink(target, staged_name, dir_fd=staged)
                     group = group_by_place(attributes, held, place)

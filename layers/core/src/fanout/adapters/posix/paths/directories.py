@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
 
@@ -29,12 +29,13 @@ class Held:
     A class and not a generator, because every file enters several of them.
     """
 
-    __slots__ = ("_group", "_release", "descriptor", "is_kept", "users")
+    __slots__ = ("_group", "_release", "descriptor", "is_kept", "is_opened", "users")
 
-    def __init__(self, descriptor: int, release: Callable[[Held], None]) -> None:
+    def __init__(self, descriptor: int, release: Callable[[Held], None], *, is_opened: bool) -> None:
         self.descriptor = descriptor
         self.users = 0
         self.is_kept = True
+        self.is_opened = is_opened
         self._release = release
         self._group: int | None = _NOT_ASKED
 
@@ -96,35 +97,43 @@ class Directories:
         self.before_making: Callable[[str], None] = _no_objection
         self.on_entering: Callable[[str, int], None] = _no_objection
 
-    def hold(self, path: str, *, create: bool = False) -> Held:
+    def hold(self, path: str, *, create: bool = False, opens: bool = True) -> Held:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
 
         The first thread opens or makes it; others that want it wait for that thread. Raises
         ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink or no name.
+
+        Opening a directory has an NFS client ask the server for it, so that names in it are those that are there now.
+        Without ``opens`` it is only entered, for names to be put into it: those above it are opened, so it is the one
+        that is there now, but of the names in it the client may believe what it saw before.
         """
         with self._lock:
-            held = self._open.get(path)
+            held = self._kept(path, opens=opens)
             if held is not None:
                 held.users += 1
                 if len(self._open) >= KEPT_DIRECTORIES:
                     self._open.move_to_end(path)
                 return held
-        return self._hold_from_above(path, create)
+        return self._hold_from_above(path, create, opens)
 
-    def _hold_from_above(self, path: str, create: bool) -> Held:
+    def _kept(self, path: str, *, opens: bool) -> Held | None:
+        held = self._open.get(path)
+        return held if held is not None and (held.is_opened or not opens) else None
+
+    def _hold_from_above(self, path: str, create: bool, opens: bool) -> Held:
         """As ``hold``: from the nearest directory above that is open, one level after the other."""
         missing = [path]
         held = None
         while held is None and missing[-1]:
             missing.append(parent_of(missing[-1]))
             with self._lock:
-                held = self._open.get(missing[-1])
+                held = self._kept(missing[-1], opens=True)
                 if held is not None:
                     held.users += 1
                     missing.pop()
         while missing:
             try:
-                below = self._hold_one(missing.pop(), held, create)
+                below = self._hold_one(missing.pop(), held, create, opens or bool(missing))
             finally:
                 if held is not None:
                     held.let_go()
@@ -132,11 +141,11 @@ class Directories:
         assert held is not None
         return held
 
-    def _hold_one(self, path: str, above: Held | None, create: bool) -> Held:
+    def _hold_one(self, path: str, above: Held | None, create: bool, opens: bool) -> Held:
         """As ``hold``; ``above`` is the parent, ``None`` for the base itself."""
         while True:
             with self._lock:
-                held = self._open.get(path)
+                held = self._kept(path, opens=opens)
                 if held is not None:
                     held.users += 1
                     return held
@@ -145,19 +154,23 @@ class Directories:
                     opened = self._opening[path] = threading.Event()
                     break
             opening.wait()
+        idle: list[int] = []
         try:
-            held = Held(self._open_directory(path, above, create), self._release)
+            held = Held(self._open_directory(path, above, create, opens), self._release, is_opened=opens)
         finally:
             with self._lock:
                 del self._opening[path]
                 if held is not None:
                     held.users = 1
+                    idle = self._drop([path])
                     self._open[path] = held
             opened.set()
+            for descriptor in idle:
+                os.close(descriptor)
         return held
 
-    def _open_directory(self, path: str, parent: Held | None, create: bool) -> int:
-        descriptor = self._opened(path, parent, create)
+    def _open_directory(self, path: str, parent: Held | None, create: bool, opens: bool) -> int:
+        descriptor = self._opened(path, parent, create, opens)
         try:
             self.on_entering(path, descriptor)
         except BaseException:
@@ -165,7 +178,7 @@ class Directories:
             raise
         return descriptor
 
-    def _opened(self, path: str, parent: Held | None, create: bool) -> int:
+    def _opened(self, path: str, parent: Held | None, create: bool, opens: bool) -> int:
         if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         # Without its "/" a path would lose the last letter of its name, and be another directory's.
@@ -175,18 +188,19 @@ class Directories:
             raise ItemError(reason, f"a directory of the path is no name: {path[-200:]!r}")
         try:
             if not (create and self._is_way(path)):
-                return self._enter(path, name, above)
+                return self._enter(path, name, above, opens)
         except FileNotFoundError:
             if not create:
                 raise
         self.before_making(path)
         with suppress(FileExistsError):  # another worker may make it at the same moment
             os.mkdir(name, self._mode_of(path), dir_fd=above)
-        return self._enter(path, name, above)
+        return self._enter(path, name, above, opens)
 
-    def _enter(self, path: str, name: str, above: int) -> int:
+    def _enter(self, path: str, name: str, above: int, opens: bool) -> int:
         try:
-            return os.open(name, DIRECTORY_FLAGS | (os.O_PATH if self._is_way(path) else 0), dir_fd=above)
+            only_enters = self._is_way(path) or not opens
+            return os.open(name, DIRECTORY_FLAGS | (os.O_PATH if only_enters else 0), dir_fd=above)
         except NotADirectoryError:
             if not stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
                 raise
@@ -226,16 +240,20 @@ class Directories:
 
         with self._lock:
             above = [key for key in self._open if key and path.startswith(key)]
-            dropped = [self._open.pop(key) for key in above]
-            for held in dropped:
-                held.is_kept = False
-            idle = [held.descriptor for held in dropped if not held.users]
+            idle = self._drop(above)
         for descriptor in idle:
             os.close(descriptor)
         with suppress(OSError):  # one is not there: what is below it is not known by a name either
             for end in (at for at, letter in enumerate(f"/{path[:-1]}") if letter == "/"):
                 with self.hold(path[:end]) as descriptor:
                     refresh_attributes(descriptor)
+
+    def _drop(self, paths: Iterable[str]) -> list[int]:
+        """Keep directories no longer; the descriptors to close of those that nobody holds. Under the lock."""
+        dropped = [self._open.pop(path) for path in paths if path in self._open]
+        for held in dropped:
+            held.is_kept = False
+        return [held.descriptor for held in dropped if not held.users]
 
     def nearest(self, path: str) -> str:
         """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
