@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
 from fanout.efs.probe_result import ProbeResult
 from fanout.facts.units import MIB
+from fanout.forecast.choosing.finish import Finish
 from fanout.forecast.estimate import idle_state
 from fanout.ledger.documents import document_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.model.json_text import json_value
+from fanout.report.finish_page import render_finish
+from fanout.request.parts.finish_by import finish_at, local_time
+from fanout.request.request import Request
 from fanout.request.units import size_of
 
 
@@ -43,3 +51,35 @@ def calibration_of(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration
     if found is None:
         raise InvalidRequest("--probe", f"the probe of {path} ended before it had a calibration", "probe again")
     return mount, found
+
+
+def ending_by(request: Request, by: str, now: float) -> Request:
+    """The request that ends by a time, which without a zone is that of this machine. Raises ``InvalidRequest``."""
+    text = local_time(by, now)
+    try:
+        finish_at(text, now)
+    except InvalidRequest as error:
+        raise error.of_field("--by") from error
+    return replace(request, limits=replace(request.limits, finish_by=text))
+
+
+def given_shard_seconds(document: Any) -> float | None:
+    """``limits.shard_seconds`` of a request that names it."""
+    limits = document.get("limits") or {}
+    found: float | None = limits.get("shard_seconds")
+    return found
+
+
+def write_page(path: Path, finish: Finish | None, request: Request) -> None:
+    """Write the page of the plans. Raises ``InvalidRequest`` where there are none, or it cannot be written."""
+    if finish is None:
+        raise InvalidRequest("--html", "shows the plans that end by a time", "say by when with --by")
+    try:
+        path.write_text(render_finish(finish, str(request.source), str(request.destination)), encoding="utf-8")
+    except OSError as error:
+        raise InvalidRequest("--html", f"{path} cannot be written ({error.strerror})", "name another file") from error
+
+
+def options_of(finish: Finish) -> str:
+    """The options of ``fanout copy`` by which a run takes the plan."""
+    return shlex.join(["--finish-by", finish.finish_by, "--shard-seconds", f"{finish.shard_seconds:g}"])

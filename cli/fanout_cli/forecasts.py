@@ -38,11 +38,40 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
     services = ", ".join(f"{spoken(name)} {dollars(cost)}" for name, cost in money.items() if cost and name != "total")
     yield f"  cost: {dollars(money['total'])} ({services}); DataSync, {row['datasync_mode']}: {dollars(other['total'])}"
     yield from counted_lines(row)
+    yield from finish_lines(row)
     for system in row["file_systems"]:
         about = f"{system['throughput_mode']}, {size(system['permitted_bytes_per_second'])}/s permitted"
         burst = f"; burst credits: {system['credits']['sentence']}" if system["credits"] else ""
         yield f"  efs://{system['mount']}/: {about}{burst}"
         yield from (f"    {sentence}" for sentence in system["assumptions"])
+
+
+def finish_lines(row: dict[str, Any]) -> Iterator[str]:
+    """Lines of the plan that was chosen to end by a time, and of the file systems' other modes."""
+    finish = row.get("finish")
+    if not finish:
+        return
+    if finish["functions"]:
+        yield f"  by {finish['at']}: ends at {finish['predicted_end']}; {finish['why']}"
+    else:
+        yield f"  by {finish['at']}: {finish['why']}; the nearest is limits.finish_by={finish['nearest']!r}"
+    yield from (f"    {one['sentence']}" for one in finish["other_modes"])
+
+
+def finish_table(finish: dict[str, Any]) -> Table:
+    """The plans that no other beats in both seconds and dollars."""
+    found = Table("functions", "shards, s", "takes", "$", "binds", "", title="Plans that no other beats")
+    for one in finish["plans"]:
+        taken = (one["functions"], one["shard_seconds"]) == (finish["functions"], finish["shard_seconds"])
+        found.add_row(
+            f"{one['functions']:,}",
+            f"{one['shard_seconds']:g}",
+            duration(one["seconds"]),
+            f"{one['dollars']:,.4f}",
+            one["binding_limit"],
+            "taken" if taken else "",
+        )
+    return found
 
 
 def counted_lines(row: dict[str, Any]) -> Iterator[str]:
@@ -92,6 +121,8 @@ def say_forecast(row: dict[str, Any], console: Console) -> None:
 
 def forecast_tables(row: dict[str, Any]) -> Iterator[Table]:
     """The forecast as tables: seconds by phase, seconds by limit, dollars by service."""
+    if row.get("finish"):
+        yield finish_table(row["finish"])
     phases = Table("phase", "seconds", title="Forecast")
     for phase, took in row["predicted_seconds"].items():
         phases.add_row(phase, f"{took:,.1f}")

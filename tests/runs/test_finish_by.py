@@ -94,6 +94,8 @@ def test_a_run_that_ends_in_time_says_its_plan_and_what_became_of_it(fields: Jso
     assert finish["reached"] is True and finish["ended_at"] == summary["ended"]
     assert re.match(r"ended at \S+, 4h before \S+; \S+ was predicted; \w+ took \d+ s (more|less)", finish["outcome"])
     assert f"limits.finish_by: {finish['outcome']}" in summary["notes"]
+    page = world.ledger.read_bytes("report.html").decode()
+    assert f"Reached: the run {finish['outcome']}" in page and 'id="curve"' in page
     assert any(note.startswith("limits.finish_by '4h' is ") and finish["why"] in note for note in summary["notes"])
 
 

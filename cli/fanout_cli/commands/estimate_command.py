@@ -68,6 +68,11 @@ def estimate_(
     max_concurrency: Annotated[
         int | None, typer.Option(min=1, help="MaxConcurrency; default: of the stack, else 100")
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='End by "06:00", "06:00 Europe/Berlin", "4h": the plans that no other beats'),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the plans of --by as a page with their curve")] = None,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
@@ -76,13 +81,22 @@ def estimate_(
     Asks nobody either, but for MaxConcurrency where a stack is named.
     """
     with command():
+        from fanout.forecast.choosing.estimated import choose_estimated
         from fanout.forecast.document import forecast_document
         from fanout.forecast.estimate import Known, estimate
         from fanout.ledger.documents import document_row
         from fanout.model.errors import InvalidRequest
         from fanout.request.parse import parse_request
         from fanout_cli.arguments import mounts_of, read_request
-        from fanout_cli.estimates import calibration_of, number_of, state_of
+        from fanout_cli.estimates import (
+            calibration_of,
+            ending_by,
+            given_shard_seconds,
+            number_of,
+            options_of,
+            state_of,
+            write_page,
+        )
         from fanout_cli.forecasts import forecast_tables, say_forecast
         from fanout_cli.runs.progress import dump
         from fanout_cli.terminal import Terminal
@@ -115,12 +129,23 @@ def estimate_(
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"
             raise InvalidRequest("--entries", "is missing", remedy)
-        row = document_row(forecast_document(estimate(parsed, known), time.time(), parsed.limits.window))
+        now, finish = time.time(), None
+        if by is not None:
+            parsed = ending_by(parsed, by, now)
+        if parsed.limits.finish_by:
+            found, finish = choose_estimated(parsed, known, now, given_shard_seconds(document))
+        else:
+            found = estimate(parsed, known)
+        if html is not None:
+            write_page(html, finish, parsed)
+        row = document_row(forecast_document(found, now, parsed.limits.window, finish))
     if json_output:
         sys.stdout.write(dump(row) + "\n")
         return
     out = Terminal()
     say_forecast(row, out)
+    if finish is not None and finish.functions:
+        out.print(f"  to take it: {options_of(finish)}", markup=False, highlight=False, soft_wrap=True)
     for table in forecast_tables(row):
         out.print(table)
 

@@ -18,6 +18,7 @@ from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
 from fanout.report.beside import beside
+from fanout.report.charts.curve import Curve, curve
 from fanout.report.charts.gantt import Gantt, gantt
 from fanout.report.charts.pacing import paced
 from fanout.report.charts.prediction import Prediction, prediction
@@ -105,6 +106,7 @@ def render_report(findings: Findings) -> str:
         "named": findings.named,
         "phases": [_phase(activity, tasks) for activity, tasks in zip(findings.activities, summary.tasks, strict=True)],
         "pacing": paced(findings.decisions),
+        "finish_curve": _finish_curve(summary),
         "attempts": {tasks.phase: tasks.begun for tasks in summary.tasks},
         "request": _readable(findings.request),
         "newline": Markup("\n"),
@@ -121,6 +123,12 @@ def _phase(activity: Activity, tasks: TasksDone) -> _Phase:
         return _Phase(activity, tasks, None, None, None)
     predicted = prediction(activity) if activity.shards >= _PREDICTED_SHARDS else None
     return _Phase(activity, tasks, over_time(activity), gantt(activity), predicted)
+
+
+def _finish_curve(summary: SummaryDocument) -> Curve | None:
+    """The plans of a run that had to end by a time."""
+    finish = summary.forecast.finish if summary.forecast else None
+    return None if finish is None else curve(finish)
 
 
 def style() -> tuple[Markup, str]:

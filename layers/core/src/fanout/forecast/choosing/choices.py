@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from fanout.forecast.forecast import Forecast, Limit
+from fanout.request.parts.limits import Limits
 
 # Chosen: forecasts are within a tenth, so a plan has to leave that.
 SPARE = 0.1
 # Chosen: neighbours differ by a fifth, less than which no forecast tells apart.
 _STEP = 1.2
-# Chosen: of plans that differ by less in both one is shown.
-_ALIKE = 0.05
+# Chosen: of plans that differ by less in both, seconds and dollars, one is shown.
+_ALIKE_SECONDS, _ALIKE_DOLLARS = 0.25, 0.1
 # Tried besides what the request says; shorter shards part longer ones, longer ones are fewer calls.
 SHARD_SECONDS = (15.0, 30.0, 60.0, 120.0, 300.0)
 
@@ -83,10 +84,15 @@ def choices_of(functions: Iterable[int], shard_seconds: Iterable[float], predict
 def unbeaten(choices: Iterable[Choice]) -> list[Choice]:
     """Those that no other beats in both seconds and dollars, the fastest first."""
     found: list[Choice] = []
-    for one in sorted(choices, key=lambda one: (round(one.seconds, 3), round(one.dollars, 6), one.functions)):
+    for one in sorted(choices, key=_rank):
         if not found or one.dollars < found[-1].dollars - 1e-6:
             found.append(one)
     return found
+
+
+def _rank(one: Choice) -> tuple[float, float, float, int]:
+    """The order of plans; of two alike the one whose shards are about as long as they are by themselves comes first."""
+    return round(one.seconds, 3), round(one.dollars, 6), abs(one.shard_seconds - Limits().shard_seconds), one.functions
 
 
 def taken(front: list[Choice], seconds: float) -> Choice | None:
@@ -102,11 +108,11 @@ def few(front: list[Choice], kept: Choice | None) -> list[Choice]:
     found: list[Choice] = []
     for one in front:
         last = found[-1] if found else None
-        alike = last is not None and _alike(last.seconds, one.seconds) and _alike(last.dollars, one.dollars)
-        if not alike or one in (kept, front[-1]):
+        if last is None or not _alike(last, one) or one in (kept, front[-1]):
             found.append(one)
     return found
 
 
-def _alike(one: float, other: float) -> bool:
-    return abs(one - other) <= _ALIKE * max(one, other)
+def _alike(one: Choice, other: Choice) -> bool:
+    by_seconds = abs(one.seconds - other.seconds) <= _ALIKE_SECONDS * max(one.seconds, other.seconds)
+    return by_seconds and abs(one.dollars - other.dollars) <= _ALIKE_DOLLARS * max(one.dollars, other.dollars)

@@ -24,6 +24,7 @@ from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parts.finish_by import length_text, parse_finish_by
 from fanout.request.parts.window import closed_seconds
+from fanout.request.request import Request
 
 
 class FinishPlan(Struct, frozen=True):
@@ -52,12 +53,15 @@ class Finish(Struct, frozen=True):
     """``limits.finish_by`` of a forecast: when that is, the plan that is taken and why, and those beside it.
 
     ``functions`` is 0 where no plan ends in time; ``nearest`` is then what to type instead, else empty.
-    ``predicted_seconds`` are from the choice on. ``ended_at``, ``reached`` and ``outcome`` are known after the run.
+    ``seconds_left`` and ``predicted_seconds`` are from the choice on. ``ended_at``, ``reached`` and ``outcome`` are
+    known after the run.
     """
 
     finish_by: str
     at: str
+    seconds_left: float
     functions: int
+    shard_seconds: float
     predicted_end: str
     predicted_seconds: float
     dollars: float
@@ -104,7 +108,9 @@ def decide_finish(
     return Finish(
         finish_by=moments.text,
         at=utc(moments.at),
+        seconds_left=round(moments.left, 3),
         functions=choice.functions if choice else 0,
+        shard_seconds=shown.shard_seconds,
         predicted_end=utc(moments.now + shown.seconds),
         predicted_seconds=round(shown.seconds, 3),
         dollars=round(shown.dollars, 6),
@@ -113,6 +119,12 @@ def decide_finish(
         other_modes=[_mode(one, choice, moments) for one in modes],
         nearest="" if choice else nearest(moments, front[0].seconds),
     )
+
+
+def measured_of(request: Request, states: Mapping[str, FileSystemState]) -> Mapping[str, FileSystemState]:
+    """Those of the file systems that the run works on."""
+    mounts = {end.mount for end in (request.source, request.destination) if not end.is_keyed}
+    return {mount: state for mount, state in states.items() if mount in mounts}
 
 
 def reached(

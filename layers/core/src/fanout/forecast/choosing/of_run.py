@@ -12,7 +12,15 @@ from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState
 from fanout.forecast.choosing.choices import Predict
-from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, dollars_text, nearest, seconds_left
+from fanout.forecast.choosing.finish import (
+    Finish,
+    Moments,
+    decide_finish,
+    dollars_text,
+    measured_of,
+    nearest,
+    seconds_left,
+)
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -68,7 +76,7 @@ def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now:
 
         return predict
 
-    limits, states = request.limits, measured_file_systems(ledger)
+    limits, states = request.limits, measured_of(request, measured_file_systems(ledger))
     found = decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict_in, states)
     return write_once(keys.FINISH, found, ledger, lambda _known: True)
 
