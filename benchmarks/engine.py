@@ -21,6 +21,7 @@ from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books
+from fanout.model.columns import Listed, count_and_bytes
 from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
 from fanout.model.location import MountLocation
@@ -100,10 +101,10 @@ def _cut(name: str, entry: Entry, workers: int, ledger: Ledger) -> list[Shard]:
     return list(cut(big, key, DEFAULT_RATES, DEFAULT_RATES.seconds(1, entry.size) / workers))
 
 
-def _write(name: str, entries: list[Entry], ledger: Ledger) -> Shard:
-    size = sum(entry.size for entry in entries)
-    key = ledger.write_shard(name, spread(entries))
-    return Shard(name, key, len(entries), size, DEFAULT_RATES.seconds(len(entries), size))
+def _write(name: str, listed: list[Listed], ledger: Ledger) -> Shard:
+    entries, size = count_and_bytes(listed)
+    key = ledger.write_shard(name, spread(listed))
+    return Shard(name, key, entries, size, DEFAULT_RATES.seconds(entries, size))
 
 
 def _run_workers(shards: list[Shard], source: Path, mounts: list[Path], scratch: Path) -> float:

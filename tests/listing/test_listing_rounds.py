@@ -120,7 +120,7 @@ def test_a_segment_that_takes_long_hands_back_what_is_left() -> None:
     world.clock.step = tuning.FIRST_SEGMENT_SECONDS  # each look at the clock
     list_segment(convert(state["list"]["segment"], Segment), world.context())
     record = world.ledger.read_json("segments/done/0001-000000.json")
-    assert record["listed"]["entries"] == 512
+    assert 512 <= record["listed"]["entries"] < 522  # two looks, each after a whole block of five
     assert record["left"]
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.facts import tuning
+from fanout.ledger.rows import entry_row
+from fanout.model.columns import FileColumns, Listed, count_and_bytes, in_columns, one_by_one
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Rates
-from fanout.shards.packing import pack, spread, target_seconds
+from fanout.shards.packing import Packer, pack, spread, target_seconds
 
 RATES = Rates(seconds_per_entry=0.01, bytes_per_second=1000.0)
 ENTRIES = st.lists(st.tuples(st.sampled_from(["a/", "a/b/", "", "c/"]), st.integers(0, 5000)), max_size=80).map(
@@ -19,10 +24,27 @@ ENTRIES = st.lists(st.tuples(st.sampled_from(["a/", "a/b/", "", "c/"]), st.integ
 @given(ENTRIES, st.floats(0.1, 10.0))
 def test_every_entry_is_in_one_shard_and_no_shard_is_too_heavy(entries: list[Entry], target: float) -> None:
     shards = list(pack(entries, RATES, target))
-    assert [entry for shard in shards for entry in shard] == entries
+    assert list(one_by_one(chain.from_iterable(shards))) == entries
     for shard in shards:
-        seconds = RATES.seconds(len(shard), sum(entry.size for entry in shard))
+        seconds = RATES.seconds(*count_and_bytes(shard))
         assert len(shard) == 1 or seconds <= target * 1.0001
+
+
+@given(ENTRIES, st.floats(0.1, 10.0), st.integers(1, 9), st.integers(1, 9))
+def test_files_in_columns_are_packed_and_spread_as_each_alone_is(
+    entries: list[Entry], target: float, most: int, at_most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "SHARD_ENTRIES", at_most)
+        packer = Packer(RATES, target)
+        shards: list[list[Listed]] = []
+        for one in in_columns(entries, most):
+            assert isinstance(one, FileColumns)
+            shards += packer.add_files(one)
+        shards += [rest] if (rest := packer.rest()) else []
+        alone = list(pack(entries, RATES, target))
+    assert [list(one_by_one(shard)) for shard in shards] == alone
+    assert [list(map(list, spread(shard))) for shard in shards] == [spread(shard) for shard in alone]
 
 
 def test_a_shard_holds_a_bounded_number_of_entries() -> None:
@@ -33,8 +55,8 @@ def test_a_shard_holds_a_bounded_number_of_entries() -> None:
 @given(ENTRIES)
 def test_spreading_keeps_every_entry_and_takes_directories_in_turn(entries: list[Entry]) -> None:
     ordered = spread(entries)
-    assert sorted(ordered, key=lambda e: e.path) == sorted(entries, key=lambda e: e.path)
-    directories = [entry.path.rpartition("/")[0] for entry in ordered]
+    assert sorted(map(list, ordered)) == sorted(map(entry_row, entries))
+    directories = [row[0].rpartition("/")[0] for row in ordered]
     for start in range(len(directories) - 1):
         if directories[start] == directories[start + 1]:
             assert set(directories[start:]) == {directories[start]}
@@ -47,20 +69,20 @@ def test_directories_come_before_what_they_hold() -> None:
         Entry("a/b/", Kind.DIRECTORY),
         Entry("a/b/g", Kind.FILE),
     ]
-    assert [entry.path for entry in spread(made)] == ["a/", "a/b/", "a/f", "a/b/g"]
+    assert [row[0] for row in spread(made)] == ["a/", "a/b/", "a/f", "a/b/g"]
 
 
 def test_directories_come_level_by_level() -> None:
     walked = [Entry(path, Kind.DIRECTORY) for path in ("a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/")]
-    assert [entry.path for entry in spread(walked)] == ["a/", "d/", "f/", "a/b/", "d/e/", "a/b/c/"]
+    assert [row[0] for row in spread(walked)] == ["a/", "d/", "f/", "a/b/", "d/e/", "a/b/c/"]
 
 
 def test_directories_are_taken_in_turn_over_those_that_they_are_made_in() -> None:
     paths = ("p/", "q/", "p/a/", "p/b/", "p/c/", "q/a/", "q/b/")
     made = [Entry(path, Kind.DIRECTORY) for path in paths]
-    assert [entry.path for entry in spread(made)] == ["p/", "q/", "p/a/", "q/a/", "p/b/", "q/b/", "p/c/"]
+    assert [row[0] for row in spread(made)] == ["p/", "q/", "p/a/", "q/a/", "p/b/", "q/b/", "p/c/"]
     files = [Entry(f"{path}f", Kind.FILE) for path in paths]
-    turns = [entry.path for entry in spread(files)]
+    turns = [row[0] for row in spread(files)]
     assert turns == ["p/f", "p/a/f", "q/a/f", "q/f", "p/b/f", "q/b/f", "p/c/f"]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from fanout.ledger.coverage import Range, ranges_of
 from fanout.ledger.documents import Marker, Notes, PhaseBegan, Totals
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.objects import LedgerObjects
-from fanout.ledger.rows import entry_row, indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
+from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.ledger.run_seal import Seal
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry
@@ -136,10 +137,10 @@ class Ledger(LedgerObjects):
         """Read plan.json."""
         return self._confined.plan()
 
-    def write_shard(self, shard_id: str, entries: list[Entry]) -> str:
-        """Write a shard's entries; returns the file's key."""
+    def write_shard(self, shard_id: str, rows: Iterable[Sequence[Any]]) -> str:
+        """Write a shard's entries, each an ``entry_row``; returns the file's key."""
         key = keys.shard_key(shard_id)
-        self.write_rows(key, (entry_row(entry) for entry in entries))
+        self.write_rows(key, rows)
         return key
 
     def check_placed(self, path: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
+from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind, Made
 from fanout.model.entry_outcome import Outcome
@@ -24,6 +26,13 @@ def entry_row(entry: Entry) -> list[Any]:
     if entry.replaces:
         row.append(entry.replaces)
     return row
+
+
+def file_rows(files: FileColumns) -> Iterator[Sequence[Any]]:
+    """``entry_row`` of each file, without a step of Python for any."""
+    columns: list[Iterable[Any]] = [files.paths, repeat(Kind.FILE.value), files.sizes, files.mtimes_ns]
+    columns += files.changed_ns, files.etags or repeat("")
+    return zip(*columns, *([repeat(files.replaces)] if files.replaces else ()))  # noqa: B905
 
 
 def _long_row(entry: Entry) -> list[Any]:

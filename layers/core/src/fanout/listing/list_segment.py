@@ -23,7 +23,7 @@ from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import merge_columns
 from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_of
 from fanout.listing.segment_writer import SegmentWriter
-from fanout.listing.unchanged_columns import apart
+from fanout.listing.together import Together
 from fanout.model.columns import FileColumns, last_path
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -113,13 +113,12 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
         intake = Intake(filters, queue.add)
         place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
-        for source, destination in apart(
-            pairs, request, place_of_file, budget.room, proofs.unchanged_lengths, each=plan.holds_more_than_its_bucket
-        ):
+        together = Together(plan, place_of_file, budget.room, proofs.unchanged_lengths)
+        for source, destination in together.apart(pairs):
             if isinstance(source, FileColumns):
-                assert isinstance(destination, FileColumns)
+                assert not isinstance(destination, Entry)
                 intake.take_files(source)
-                queue.run(partial(writer.unchanged_pairs, source, destination), len(source))
+                queue.run(partial(writer.take_files, source, destination), len(source))
                 if may_be_above:
                     above.add_files(source.paths)
                 if budget.used(len(source)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import ne
@@ -11,6 +12,8 @@ from fanout.model.columns import FileColumns, Listed, first_path
 from fanout.model.entry import Entry
 
 Pair = tuple[Entry | None, Entry | None]
+# Files in columns: of both ends under the same names, or of the source where the destination lacks all of them.
+Columns = tuple[FileColumns, FileColumns | None]
 
 
 def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pair]:
@@ -35,10 +38,8 @@ def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pai
 _APART = 16
 
 
-def merge_columns(
-    source: Iterator[Listed], destination: Iterator[Listed]
-) -> Iterator[Pair | tuple[FileColumns, FileColumns]]:
-    """``merge`` for listings with files in columns: where both hold the same names, the columns are a pair."""
+def merge_columns(source: Iterator[Listed], destination: Iterator[Listed]) -> Iterator[Pair | Columns]:
+    """``merge`` for listings with files in columns, which stay together where they can: see ``Columns``."""
     left, right = _Stream(source), _Stream(destination)
     one, two = left.following(), right.following()
     while one is not None or two is not None:
@@ -48,6 +49,10 @@ def merge_columns(
                 yield left.begin(one, length), right.begin(two, length)
                 one, two = left.following(), right.following()
                 continue
+        if isinstance(one, FileColumns) and (length := _before(one, two)):
+            yield left.begin(one, length), None
+            one = left.following()
+            continue
         if isinstance(one, FileColumns) and isinstance(two, Entry) and _is_after(one, two):
             yield None, two
             two = right.following()
@@ -66,6 +71,14 @@ def merge_columns(
         else:
             yield None, two
             two = right.following()
+
+
+def _before(columns: FileColumns, other: Listed | None) -> int:
+    """How many of the files come before the other listing's next entry."""
+    if other is None:
+        return len(columns)
+    key = os.fsencode(first_path(other))
+    return bisect_left(columns.names, key, key=lambda name: os.fsencode(columns.directory + name))
 
 
 def _is_after(columns: FileColumns, entry: Entry) -> bool:

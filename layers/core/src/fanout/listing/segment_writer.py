@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import chain
 
+from msgspec.structs import replace
+
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import listed_outcomes, outcome_row
@@ -13,23 +15,23 @@ from fanout.listing.directories.parent_directories import ParentDirectories, may
 from fanout.listing.directories.parents import ImpliedDirectories, OpenDirectories
 from fanout.listing.index.index_writer import IndexWriter
 from fanout.listing.list_destination import noted_trees
+from fanout.listing.listed_shards import ListedShards
 from fanout.listing.manifests.looked_up import seen_there
 from fanout.listing.naming.names_writer import NamesWriter
 from fanout.listing.same_entries import SameEntries
 from fanout.model.books import Tally
 from fanout.model.columns import FileColumns, first_path
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Row, Segment
-from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
+from fanout.model.shard import BigFile, Name, block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.entry_report import report_done
-from fanout.shards.packing import Packer, spread
 from fanout.shards.rounds import ListedBigFile, SegmentRecord
 from fanout.shards.sizes import Sizes
 from fanout.turns.other_runs import met_in
@@ -51,9 +53,6 @@ class SegmentWriter:
         self._splits = not plan.request.course.plans and not plan.request.inside_s3
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
-        # By what holds them, and whether they are linked: what is held is in shards of its own, and what is linked.
-        self._packers: dict[tuple[str, bool], Packer] = {}
-        self._shards: list[Shard] = []
         self._big_files: list[ListedBigFile] = []
         self._outcomes: list[Outcome] = []
         self._outcome_files: list[str] = []
@@ -64,6 +63,7 @@ class SegmentWriter:
         self.index = IndexWriter(plan, segment, context)
         self._sizes = Sizes()
         self._crowds = Crowds()
+        self._copies = ListedShards(plan, segment, context, self._crowds)
         self._names = NamesWriter(segment, context, self._crowds)
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
@@ -107,11 +107,16 @@ class SegmentWriter:
         else:
             self.settle(directory, Reason.SAME)
 
-    def unchanged_files(self, files: FileColumns) -> None:
-        """Call ``seen``, ``begin`` and ``unchanged`` for each file at once; the destination holds them alike."""
-        entries, size = len(files), sum(files.sizes)
-        for tally in (self.destination, self._in_scope, self.listed, self._results[Result.UNCHANGED]):
-            tally.add_all(entries, size)
+    def take_files(self, files: FileColumns, there: FileColumns | None) -> None:
+        """Call ``seen``, ``begin`` and ``unchanged`` or ``copy`` for each file at once, see ``together``.
+
+        The destination holds them alike, or lacks them.
+        """
+        outcome = self.to_copy if there is None else self._results[Result.UNCHANGED]
+        tallies = (self.listed, self._in_scope, outcome, *([] if there is None else [self.destination]))
+        size = sum(files.sizes)
+        for tally in tallies:
+            tally.add_all(len(files), size)
         self._sizes.add_files(files.sizes)
         first = first_path(files)
         if not self._implied.empty:
@@ -121,13 +126,12 @@ class SegmentWriter:
         if self._parents:
             self._parents.add(first)
         self._leave_before(first)
-        self._same.add_files(files)
-        self._write_many_outcomes()
-
-    def unchanged_pairs(self, source: FileColumns, destination: FileColumns) -> None:
-        """Take files that both ends hold alike, and what the next run is to know of them."""
-        self.unchanged_files(source)
-        self.index.add_files(source, destination)
+        self.index.add_files(files, there)
+        if there is None:
+            self._copies.add_files(files if self._to_files else replace(files, replaces=NOTHING_THERE))
+        else:
+            self._same.add_files(files)
+            self._write_many_outcomes()
 
     @property
     def counts_scope(self) -> bool:
@@ -211,14 +215,7 @@ class SegmentWriter:
 
     def _pack(self, entry: Entry, *, linked: bool = False) -> None:
         self.to_copy.add(entry.size)
-        lot = (entry.held, linked)
-        packer = self._packers.get(lot)
-        if packer is None:
-            rates = self._plan.rates.of(linked=linked)
-            packer = self._packers[lot] = Packer(rates, self._plan.request.limits.shard_seconds)
-        full = packer.add(entry)
-        if full is not None:
-            self._shards.append(self._write_shard(full, lot))
+        self._copies.add(entry, linked=linked)
 
     def _begin_big_file(self, entry: Entry) -> None:
         """Begun here, because only here both ends are at hand before the first block is copied."""
@@ -313,11 +310,7 @@ class SegmentWriter:
                 self._pack(directory)
             else:
                 self._leave(directory)
-        # Numbered in one row with the full ones.
-        rests = ((lot, rest) for lot, packer in sorted(self._packers.items()) if (rest := packer.rest()))
-        loose: list[Shard] = []
-        for lot, rest in rests:
-            loose.append(self._write_shard(rest, lot, len(loose)))
+        loose = self._copies.loose()
         if self._outcomes or self._same:
             self._write_outcomes()
         for directory in self._implied.close():
@@ -339,7 +332,7 @@ class SegmentWriter:
             to_copy=self.to_copy.count,
             outcomes={result: tally.count for result, tally in self._results.items()},
             outcome_files=self._outcome_files,
-            shards=self._shards,
+            shards=self._copies.full,
             loose=loose,
             big_files=self._big_files,
             index=self.index.close(),
@@ -356,15 +349,6 @@ class SegmentWriter:
             seconds=round(self._context.clock.now() - self._began, 3),
         )
         self._context.ledger.write(keys.segment_key(self._segment.id), record)
-
-    def _write_shard(self, entries: list[Entry], lot: tuple[str, bool], loose: int = 0) -> Shard:
-        shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards) + loose:04d}"
-        size = sum(entry.size for entry in entries)
-        self._crowds.add(entries)
-        key = self._context.ledger.write_shard(shard_id, spread(entries))
-        held, linked = lot
-        seconds = round(self._plan.rates.of(linked=linked).seconds(len(entries), size), 3)
-        return Shard(shard_id, key, len(entries), size, seconds, held=held, linked=linked)
 
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)

@@ -1,7 +1,7 @@
 """Files of one directory in columns, so that many are compared at the cost of a few.
 
 A listing makes an ``Entry`` for each file in about a microsecond, and deciding, counting and settling it takes ten.
-Most files of a scheduled run are unchanged, and columns of numbers are compared, added and joined by the interpreter
+Most files of a run are unchanged or new, and columns of numbers are compared, added and joined by the interpreter
 itself.
 """
 
@@ -19,7 +19,7 @@ class FileColumns(Struct):
     """Plain files that follow each other in a listing: of one directory, each with one name, and none a problem.
 
     ``directory`` is empty or ends in ``/``. The columns are of one length, at least 1; ``etags`` is empty for files
-    of a file system. A value, as ``Entry`` is.
+    of a file system. ``replaces`` is that of each: see ``Entry``. A value, as ``Entry`` is.
     """
 
     directory: str
@@ -28,6 +28,7 @@ class FileColumns(Struct):
     mtimes_ns: Sequence[int]
     changed_ns: Sequence[int]
     etags: Sequence[str] = ()
+    replaces: str = ""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -36,7 +37,7 @@ class FileColumns(Struct):
         """The files from one number up to another."""
         part = slice(start, end)
         numbers = (self.sizes[part], self.mtimes_ns[part], self.changed_ns[part])
-        return FileColumns(self.directory, self.names[part], *numbers, self.etags[part])
+        return FileColumns(self.directory, self.names[part], *numbers, self.etags[part], self.replaces)
 
     def first(self) -> Entry:
         """The first file."""
@@ -47,7 +48,7 @@ class FileColumns(Struct):
         directory, etags = self.directory, self.etags or [""] * len(self.names)
         columns = zip(self.names, self.sizes, self.mtimes_ns, self.changed_ns, etags, strict=True)
         return [
-            Entry(directory + name, Kind.FILE, size, mtime_ns, changed_ns, etag)
+            Entry(directory + name, Kind.FILE, size, mtime_ns, changed_ns, etag, replaces=self.replaces)
             for name, size, mtime_ns, changed_ns, etag in columns
         ]
 
@@ -69,6 +70,15 @@ def first_path(listed: Listed) -> str:
 def last_path(listed: Listed) -> str:
     """The path of the last file, or of the entry."""
     return listed.path if isinstance(listed, Entry) else listed.directory + listed.names[-1]
+
+
+def count_and_bytes(listed: Iterable[Listed]) -> tuple[int, int]:
+    """How many entries there are, and their bytes."""
+    entries = size = 0
+    for one in listed:
+        entries += 1 if isinstance(one, Entry) else len(one)
+        size += one.size if isinstance(one, Entry) else sum(one.sizes)
+    return entries, size
 
 
 def one_by_one(listed: Iterable[Listed]) -> Iterator[Entry]:

@@ -59,6 +59,15 @@ def reason_against_file_path(path: str) -> Reason | None:
     return None
 
 
+def all_plain(names: Sequence[str]) -> bool:
+    """Whether names of one directory are such that each has a place if the first and the longest have.
+
+    No rule is about more than their length: they are of one byte a character, have no NUL and begin with no dot.
+    """
+    together = "/".join(names)
+    return together.isascii() and "\0" not in together and "/." not in together and together[0] != "."
+
+
 def reason_against_name(name: str) -> Reason | None:
     """Why a name is none of an entry in a directory, whatever the length that a file system takes, or ``None``."""
     if name in NO_NAMES:

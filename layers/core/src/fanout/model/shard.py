@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from msgspec import Struct, field
@@ -25,6 +26,11 @@ class Rates(Struct, frozen=True):
     def seconds(self, entries: int, size: int) -> float:
         """Predicted seconds for so many entries of ``size`` bytes in all."""
         return entries * self.seconds_per_entry + size / self.bytes_per_second
+
+    def seconds_of_each(self, sizes: Sequence[int]) -> list[float]:
+        """Predicted seconds for each of entries by their bytes."""
+        one, rate = self.seconds_per_entry, self.bytes_per_second
+        return [one + size / rate for size in sizes]
 
     def of(self, *, linked: bool) -> Rates:
         """The rates of entries that are copied, or of those that are linked, of which no byte passes."""

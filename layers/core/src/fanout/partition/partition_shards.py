@@ -16,6 +16,7 @@ from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
+from fanout.model.columns import Listed, count_and_bytes
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import DeleteRefused
@@ -216,7 +217,7 @@ def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
         yield from ledger.read_shard(shard)
 
 
-def _write_shard(shard_id: str, entries: list[Entry], rates: Rates, ledger: Ledger) -> Shard:
-    size = sum(entry.size for entry in entries)
-    key = ledger.write_shard(shard_id, spread(entries))
-    return Shard(shard_id, key, len(entries), size, round(rates.seconds(len(entries), size), 3))
+def _write_shard(shard_id: str, listed: list[Listed], rates: Rates, ledger: Ledger) -> Shard:
+    entries, size = count_and_bytes(listed)
+    key = ledger.write_shard(shard_id, spread(listed))
+    return Shard(shard_id, key, entries, size, round(rates.seconds(entries, size), 3))

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
-from fanout.model.entry import Entry
+from fanout.model.columns import FileColumns, Listed
 
 # Chosen: directories that are counted at a time, and those of a part that the others hear of.
 MOST, TOLD = 256, 16
@@ -24,10 +24,14 @@ class Crowds:
     def __init__(self) -> None:
         self._files: Counter[str] = Counter()
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, listed: Iterable[Listed]) -> None:
         """Count the files among these entries; they are as many as fit into memory."""
-        paths = (entry.target or entry.path for entry in entries)
-        found = Counter(path.rpartition("/")[0] for path in paths if not path.endswith("/"))
+        found: Counter[str] = Counter()
+        for one in listed:
+            if isinstance(one, FileColumns):
+                found[one.directory[:-1]] += len(one)
+            elif not (path := one.target or one.path).endswith("/"):
+                found[path.rpartition("/")[0]] += 1
         self._plus({_name(directory): files for directory, files in found.most_common(2 * MOST)})
 
     def merge(self, row: Mapping[str, int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
@@ -32,10 +32,13 @@ class Sizes(Struct):
 
     def add_files(self, sizes: Sequence[int]) -> None:
         """Count files by their sizes in bytes."""
-        for size, files in Counter(sizes).items():
-            bucket = size.bit_length()
-            self._entries[bucket] += files
-            self._bytes[bucket] += size * files
+        ordered, start = sorted(sizes), 0
+        while start < len(ordered):
+            bucket = ordered[start].bit_length()
+            end = bisect_left(ordered, 1 << bucket, start)
+            self._entries[bucket] += end - start
+            self._bytes[bucket] += sum(ordered[start:end])
+            start = end
 
     def merge(self, row: Mapping[str, list[int]]) -> None:
         """Add the row of other sizes."""

@@ -101,9 +101,14 @@ def unchanged_lengths(
     ]
     if unproven is not None:
         changed = list(map(or_, changed, unproven))
+    return alternating(changed)
+
+
+def alternating(states: Sequence[bool]) -> list[int]:
+    """How many follow each other that are false, then that are true, and so on."""
     lengths, position, state = [], 0, False
-    while position < len(changed):
-        end = next(compress(count(position), map(state.__ne__, islice(changed, position, None))), len(changed))
+    while position < len(states):
+        end = next(compress(count(position), map(state.__ne__, islice(states, position, None))), len(states))
         lengths.append(end - position)
         position, state = end, not state
     return lengths

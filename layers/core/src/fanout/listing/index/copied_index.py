@@ -92,9 +92,13 @@ def standing(known: State | None, found: State) -> Standing:
     return Standing.COPIED
 
 
-def _states(source: FileColumns, destination: FileColumns) -> Iterator[State]:
-    here = source.etags or repeat("", len(source))
-    there = destination.etags or repeat("", len(source))
+def _states(source: FileColumns, destination: FileColumns | None) -> Iterator[State]:
+    length = len(source)
+    here = source.etags or repeat("", length)
+    if destination is None:
+        unseen = (repeat(None, length), repeat(None, length), repeat("", length))
+        return zip(source.sizes, source.mtimes_ns, source.changed_ns, here, *unseen, strict=True)
+    there = destination.etags or repeat("", length)
     times = (destination.mtimes_ns, destination.changed_ns)
     return zip(source.sizes, source.mtimes_ns, source.changed_ns, here, *times, there, strict=True)
 
@@ -123,15 +127,17 @@ class IndexRows:
             self._paths.append(source.path)
             self._states.append(_state(source, destination))
 
-    def add_files(self, source: FileColumns, destination: FileColumns) -> None:
-        """Take files that are unchanged."""
+    def add_files(self, source: FileColumns, destination: FileColumns | None) -> None:
+        """Take files that are unchanged, or without a destination copied."""
         self._paths += source.paths
         self._states += _states(source, destination)
 
     @property
     def bounds(self) -> tuple[str, str]:
         """The first and the last path by their bytes; there must be one."""
-        return min(self._paths, key=os.fsencode), max(self._paths, key=os.fsencode)
+        # The order of ASCII is that of its bytes.
+        key = None if all(map(str.isascii, self._paths)) else os.fsencode
+        return min(self._paths, key=key), max(self._paths, key=key)
 
     def rows(self) -> Iterator[Json]:
         """The rows to write, in columns."""

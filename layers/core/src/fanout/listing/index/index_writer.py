@@ -32,11 +32,14 @@ class IndexWriter:
             self._rows.add(source, destination)
             self._write_many()
 
-    def add_files(self, source: FileColumns, destination: FileColumns) -> None:
-        """Take files that are unchanged."""
-        if self._writes:
-            self._rows.add_files(source, destination)
+    def add_files(self, source: FileColumns, destination: FileColumns | None) -> None:
+        """Take files that are unchanged, or without a destination copied."""
+        start = 0
+        while self._writes and start < len(source):
+            end = start + ENTRIES_PER_FILE - len(self._rows)
+            self._rows.add_files(source.part(start, end), destination and destination.part(start, end))
             self._write_many()
+            start = end
 
     def _write_many(self) -> None:
         if len(self._rows) >= ENTRIES_PER_FILE:

@@ -49,16 +49,16 @@ def listed_of(
         there = [one for one in found if one]
     if not there:
         return []
-    modes, links, *numbers = zip(*map(_FACTS, there), strict=True)
+    modes, links, sizes, mtimes_ns, changed_ns = zip(*map(_FACTS, there), strict=True)
     together = "".join(kept)
     hidden = UNLINKED_PREFIX in together
     if set(links) == {1} and all(map(stat.S_ISREG, set(modes))) and "/" not in together and not hidden:
-        return [FileColumns(directory, kept, *numbers)]
+        return [FileColumns(directory, kept, sizes, mtimes_ns, changed_ns)]
     if any(stat.S_ISDIR(mode) != name.endswith("/") for name, mode in zip(kept, modes, strict=True)):
         pairs = zip(kept, there, strict=True)
         entries = [entry_of(directory + name.removesuffix("/"), one, device, made=made) for name, one in pairs]
         return [*sorted(entries, key=lambda entry: entry.sort_key)]
-    columns = FileColumns(directory, kept, *numbers)
+    columns = FileColumns(directory, kept, sizes, mtimes_ns, changed_ns)
     result: list[Listed] = []
     plain = [link == 1 and stat.S_ISREG(mode) for link, mode in zip(links, modes, strict=True)]
     if hidden:

@@ -1,4 +1,4 @@
-"""A run that settles unchanged files in columns writes the ledger that it writes one by one."""
+"""A run that settles unchanged and new files in columns writes the ledger that it writes one by one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.facts import tuning
-from fanout.model.columns import Listed
+from fanout.listing.naming.placement import Place, naming_rule
+from fanout.listing.together import Together
+from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
-from fanout.model.entry import Kind
+from fanout.model.entry import Entry, Kind
 from fanout.model.errors import DeleteRefused
 from fanout.model.path_rules import reason_against_file_path
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.partition.partition_shards import partition_shards
+from fanout.request.parse import parse_request
+from fanout.request.plan import Plan
+from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
@@ -87,3 +92,47 @@ def test_the_ledger_is_the_same(
         patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
         together = ledger_of(MemoryTree, ends | option, old, new, extra)
         assert together == ledger_of(OneByOne, ends | option, old, new, extra)
+
+
+SMALL, LARGE = 1, tuning.SPLIT_BYTES
+A_LONG_NAME = "n" * 256
+NEW: list[tuple[Json, str, dict[str, int], list[list[str]]]] = [
+    ({}, "d/", {"a": SMALL, "b": SMALL, "c": SMALL}, [["a"], ["b", "c"]]),
+    ({}, "", {"a": SMALL, "b": SMALL, "c": LARGE, "e": SMALL, "f": SMALL}, [["a"], ["b"], ["c"], ["e"], ["f"]]),
+    ({}, "d/", {"a": LARGE, "b": SMALL, "c": SMALL, "d": SMALL}, [["a"], ["b"], ["c", "d"]]),
+    ({}, "d/", {"..": SMALL, ".a": SMALL, "b": SMALL}, [[".."], [".a"], ["b"]]),
+    ({}, "d/", {".a": SMALL, ".b": SMALL, "c": SMALL}, [[".a"], [".b", "c"]]),
+    ({}, "d/", {"a": SMALL, "b": SMALL, A_LONG_NAME: SMALL}, [["a"], ["b"], [A_LONG_NAME]]),
+    ({}, "../", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+    ({}, "at/versions/", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+    ({"exclude": ["**/b"]}, "d/", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+    ({"compare": "checksum"}, "d/", {"a": SMALL, "b": SMALL, "c": SMALL}, [["a"], ["b", "c"]]),
+    ({"on_conflict": "escape"}, "d/", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+    ({"mode": "verify"}, "d/", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+    ({"publish": {"link": "current"}}, "d/", {"a": SMALL, "b": SMALL}, [["a"], ["b"]]),
+]
+
+
+@pytest.mark.parametrize(("options", "directory", "sizes", "expected"), NEW)
+def test_new_files_go_together_but_for_the_first_and_those_that_need_a_look(
+    options: Json, directory: str, sizes: dict[str, int], expected: list[list[str]]
+) -> None:
+    request = parse_request({**ENDS[0], **options}, ("data",), 1000)
+    plan = Plan("run", request, DEFAULT_RATES)
+    naming = naming_rule(request.source, request.destination, request.on_conflict, lambda _: None)
+    numbers = list(sizes.values())
+    files = FileColumns(directory, list(sizes), numbers, numbers, numbers, ['"e"'] * len(sizes))
+    together = Together(plan, lambda entry: naming(entry, ()), lambda: 10, lambda one, _: [len(one)])
+    found = []
+    for one, there in together.apart([(files, None)]):
+        assert there is None and one is not None
+        found.append([one.path.removeprefix(directory)] if isinstance(one, Entry) else one.names)
+    assert found == expected
+
+
+def test_no_more_new_files_go_together_than_there_is_room_for() -> None:
+    plan = Plan("run", parse_request(ENDS[0], ("data",), 1000), DEFAULT_RATES)
+    files = FileColumns("d/", list("abcdef"), range(6), range(6), range(6))
+    together = Together(plan, lambda entry: Place(entry.path), lambda: 2, lambda one, _: [len(one)])
+    taken = [one for one, _ in together.apart([(files, None)])]
+    assert [one.names for one in taken[1:] if isinstance(one, FileColumns)] == [["b", "c"], ["d", "e"], ["f"]]
