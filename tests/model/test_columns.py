@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -67,6 +68,22 @@ def test_a_merge_of_columns_is_that_of_their_files(left: set[str], right: set[st
             assert not isinstance(two, FileColumns)
             found.append((one, two))
     assert found == list(merge(iter(entries(left)), iter(entries(right))))
+
+
+def test_few_new_files_between_others_do_not_make_copies_of_all_that_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = []
+    part = FileColumns.part
+
+    def counted(files: FileColumns, start: int, end: int | None = None) -> FileColumns:
+        found = part(files, start, end)
+        copied.append(len(found))
+        return found
+
+    monkeypatch.setattr(FileColumns, "part", counted)
+    names = [f"{number:04d}" for number in range(1_000)]
+    pairs = merge_columns(in_columns(entries(set(names)), 1_000), in_columns(entries(set(names[::3])), 1_000))
+    assert len(list(pairs)) == len(names)
+    assert sum(copied) < 100 * len(names)
 
 
 TIMES = st.sampled_from([0, 1, MARGIN_NS, MARGIN_NS + 1])

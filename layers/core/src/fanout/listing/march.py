@@ -34,7 +34,8 @@ def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pai
             right = next(destination, None)
 
 
-# Where columns do not agree, so many of their files are merged one by one before columns are tried again.
+# Where columns do not agree for so many of their files, these are merged one by one before columns are tried again:
+# taking some from columns costs a copy of the rest.
 _APART = 16
 
 
@@ -49,7 +50,7 @@ def merge_columns(source: Iterator[Listed], destination: Iterator[Listed]) -> It
                 yield left.begin(one, length), right.begin(two, length)
                 one, two = left.following(), right.following()
                 continue
-        if isinstance(one, FileColumns) and (length := _before(one, two)):
+        if isinstance(one, FileColumns) and (length := _before(one, two)) >= min(_APART, len(one)):
             yield left.begin(one, length), None
             one = left.following()
             continue
