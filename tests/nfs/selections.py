@@ -29,6 +29,7 @@ GATE = Selection(
         f"{_INSIDE}/test_lab.py::test_an_open_file_that_is_unlinked_keeps_a_hidden_name",
         f"{_INSIDE}/test_lab.py::test_another_client_has_a_cache_of_its_own",
         f"{_INSIDE}/test_calls.py",
+        f"{_INSIDE}/test_clients.py::test_files_go_to_the_directory_that_stands_where_another_client_removed_one",
         f"{_INSIDE}/test_unlinked_files.py::test_what_another_client_holds_open_goes_at_once_and_it_is_fenced",
         f"{_INSIDE}/test_operations.py::test_a_copy_asks_five_operations_a_file_where_it_renames",
     ),

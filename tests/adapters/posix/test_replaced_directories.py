@@ -48,9 +48,13 @@ def copy_beside_a_rename(tree: PosixTree, path: str) -> None:
 
 @pytest.fixture
 def known_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As an NFS client, which finds directories by the names that it knows until it asks for the one above."""
+    """As an NFS client: it finds directories by the names that it knows until it asks for the one above.
+
+    A file that a rename did not find a directory for is gone for it, until it was told that its name is taken.
+    """
     known: dict[tuple[int, str], int] = {}
-    really_open = os.open
+    gone: set[tuple[int, str]] = set()
+    really_open, really_rename, really_mkdir = os.open, os.rename, os.mkdir
 
     def open_known(path: str, flags: int, *mode: int, dir_fd: int | None = None) -> int:
         if dir_fd is None or not flags & os.O_DIRECTORY:
@@ -65,6 +69,25 @@ def known_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for key in [key for key in known if key[0] == above]:
             os.close(known.pop(key))
 
+    def rename(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        key = os.fstat(src_dir_fd).st_ino, old
+        if key in gone:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), old)
+        try:
+            really_rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        except FileNotFoundError:
+            gone.add(key)
+            raise
+
+    def mkdir(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        try:
+            really_mkdir(path, mode, dir_fd=dir_fd)
+        except FileExistsError:
+            gone.discard((os.fstat(dir_fd).st_ino if dir_fd is not None else 0, path))
+            raise
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "mkdir", mkdir)
     monkeypatch.setattr(os, "open", open_known)
     monkeypatch.setattr(fresh, "refresh_attributes", ask)
     yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from contextlib import nullcontext
 
 import pytest
 
@@ -44,13 +45,22 @@ def test_a_fence_of_another_client_stops_what_is_under_way(mounts: Mounts) -> No
     assert {name for name in names(mounts.served / "tree") if "fanout" not in name} == {"d", "d/before"}
 
 
-def test_a_directory_that_another_client_removed_and_made_again_takes_files(mounts: Mounts) -> None:
+@pytest.mark.parametrize("is_held", [True, False], ids=["held", "free"])
+@pytest.mark.parametrize("is_made_again", [True, False], ids=["made again", "removed"])
+def test_files_go_to_the_directory_that_stands_where_another_client_removed_one(
+    mounts: Mounts, is_made_again: bool, is_held: bool
+) -> None:
+    """Where the server holds one of its files open it answers ENOENT and not ESTALE, and this client goes on knowing
+    the directory by its name."""
     tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
     copy(tree, "d/first")
-    shutil.rmtree(mounts.b / "tree/d")
-    (mounts.b / "tree/d").mkdir()
-    copy(tree, "d/second")
-    assert names(mounts.served / "tree/d") == {"second"}
+    with (mounts.served / "tree/d/first").open() if is_held else nullcontext():
+        shutil.rmtree(mounts.b / "tree/d")
+        if is_made_again:
+            (mounts.b / "tree/d").mkdir()
+        copy(tree, "d/second")
+        copy(tree, "d/third")
+    assert names(mounts.served / "tree/d") == {"second", "third"}
 
 
 def test_a_file_takes_the_name_of_a_directory_that_another_client_removed(mounts: Mounts) -> None:
@@ -68,14 +78,6 @@ def test_a_directory_that_another_client_put_in_anothers_place_takes_the_files(m
     (mounts.b / "tree/a/d").mkdir()
     copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/after")
     assert names(mounts.served / "tree/a/d") == {"after"}
-
-
-def test_a_directory_that_another_client_removed_is_made_again(mounts: Mounts) -> None:
-    tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
-    copy(tree, "d/first")
-    shutil.rmtree(mounts.b / "tree/d")
-    copy(tree, "d/second")
-    assert names(mounts.served / "tree/d") == {"second"}
 
 
 @pytest.mark.parametrize("data", [b"other", b"longer than before"], ids=["same size", "other size"])

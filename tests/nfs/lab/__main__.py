@@ -29,14 +29,22 @@ def main() -> int:
         print(reason, file=sys.stderr)
         return 2
     if arguments.command is None:
-        prepare(sys.stdout.buffer)
-        return 0
+        return _prepare()
     with tempfile.TemporaryDirectory(prefix="nfs-results-") as at:
         results = arguments.results or Path(at)
         results.mkdir(parents=True, exist_ok=True)
         command = f"cd {shlex.quote(str(ROOT))} && {arguments.command}"
         status = run(command, results, arguments.seconds, sys.stdout.buffer)
     return 3 if status is None else status
+
+
+def _prepare() -> int:
+    try:
+        prepare(sys.stdout.buffer)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

@@ -102,6 +102,9 @@ class Staging:
             if error.errno not in GONE | STALE | TAKEN:
                 raise
             parent = path[: path.rfind("/") + 1]
+            from fanout.adapters.posix.paths.fresh import look_up_again  # brings ctypes, for what is rare
+
+            look_up_again(staged, staged_name)
             self._directories.renew(parent)
             with self._directories.hold(parent, create=True) as place:
                 self._rename(staged, staged_name, place, path)

@@ -1,4 +1,4 @@
-"""Attributes from the server instead of the NFS client's cache."""
+"""Attributes and names from the server instead of the NFS client's cache."""
 
 from __future__ import annotations
 
@@ -21,6 +21,18 @@ def refresh_attributes(descriptor: int) -> None:
     if _libc().statx(ctypes.c_int(descriptor), path, flags, ctypes.c_uint(_STATX_BASIC_STATS), buffer) < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def look_up_again(directory: int, name: str) -> None:
+    """Have a name looked up anew: where a rename finds its directory gone, an NFS client takes its file for gone too.
+
+    Asked to make it, the server says that it is there, and the client drops what it knew. Raises ``OSError``.
+    """
+    try:
+        os.mkdir(name, dir_fd=directory)
+    except FileExistsError:
+        return
+    os.rmdir(name, dir_fd=directory)  # it is gone
 
 
 @cache
