@@ -13,7 +13,7 @@ from fanout.facts import tuning
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import FanoutError, ItemError
+from fanout.model.errors import FanoutError, InvalidRequest, ItemError, LedgerBroken
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.partition.partition_shards import partition_shards
@@ -213,6 +213,11 @@ def tree_of(tree: object) -> dict[str, tuple[bytes, int | None, int | None]]:
     }
 
 
+def is_about_the_ledger(error: FanoutError) -> bool:
+    """Whether an error says that the ledger, or the request made of it, is broken, and what to do."""
+    return isinstance(error, LedgerBroken | InvalidRequest) and "start the request again" in str(error)
+
+
 def verdict_on(world: World, run: Callable[[World], Json]) -> str:
     """Empty if the run told the truth: an error of the ledger or request with a remedy, no success, or equal trees.
 
@@ -221,9 +226,7 @@ def verdict_on(world: World, run: Callable[[World], Json]) -> str:
     try:
         summary = run(world)
     except FanoutError as error:
-        name = type(error).__name__
-        right = name in ("LedgerBroken", "InvalidRequest") and "start the request again" in str(error)
-        return "" if right else f"{name}: {error}"
+        return "" if is_about_the_ledger(error) else f"{type(error).__name__}: {error}"
     if summary["status"] != "SUCCEEDED":
         return ""
     if not summary["balanced"]:
