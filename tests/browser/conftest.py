@@ -40,6 +40,7 @@ KINDS: dict[str, Callable[[], World]] = {
     "stopped": runs.stopped,
     "large": runs.large,
     "paced": paced_runs.paced,
+    "in_time": runs.in_time,
 }
 
 

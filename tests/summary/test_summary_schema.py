@@ -30,6 +30,7 @@ KINDS: list[Callable[[], World]] = [
     runs.broken,
     runs.skipped,
     lambda: runs.large(shards=200, failures=500),
+    runs.in_time,
 ]
 
 

@@ -97,6 +97,13 @@ def verified(verify: str = "all") -> World:
     return world
 
 
+def in_time() -> World:
+    """A run that had to end by a time, and did."""
+    world = filled()
+    world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "limits": {"finish_by": "4h"}})
+    return world
+
+
 def compared() -> World:
     """A run of mode verify that found what is missing, what is too much, and what differs."""
     world = filled()
