@@ -11,12 +11,14 @@ import pytest
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import baseline, most_credits
+from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled
 from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
+from fanout.pacing.rows import PacingPlan
 from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.pacing import MapRun
@@ -68,7 +70,7 @@ class Maps:
         self.concurrency = max_concurrency
 
 
-def started(meter: MemoryMeter | None = None, **limits: float) -> tuple[World, Maps, Json]:
+def started(meter: MemoryMeter | None = None, **limits: float | str) -> tuple[World, Maps, Json]:
     """A run that begins to copy; its file system is measured if there is a meter."""
     world = World(clock=ManualClock())
     if meter is not None:
@@ -245,3 +247,15 @@ def test_a_single_shard_is_not_paced() -> None:
     world.source.put("f", Kind.FILE, b"x")
     world.list_all(world.plan())
     assert partition_shards(replace(world).context())["paced"] is False
+
+
+@pytest.mark.parametrize(
+    ("finish_by", "reason"), [("9m", "behind limits.finish_by"), ("4h", "ahead of limits.finish_by")]
+)
+def test_a_copy_that_is_behind_its_time_speeds_up_and_one_ahead_slows_down(finish_by: str, reason: str) -> None:
+    world, maps, _ = started(max_concurrency=10, finish_by=finish_by)  # a Map of ten minutes, by its items
+    planned, maps.concurrency = world.ledger.read(keys.PACING_PLAN, PacingPlan).functions, 4
+    pace_copy(ARN, world.context(), maps)
+    first, last = maps.moved[0], maps.moved[-1]
+    assert (4 < first <= last <= 10) if finish_by == "9m" else (4 > first >= last >= planned)
+    assert any(one.reason.startswith(reason) for one in decisions(world.ledger))

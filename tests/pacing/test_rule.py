@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Observed, Pacing, credits_left, decide
+from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Observed, Pacing, Progress, credits_left, decide
 from fanout.work.rates.run_limits import functions_for
 from tests.support.simulated_efs import GB, Simulation
 
@@ -187,3 +187,39 @@ def test_a_provisioned_file_system_is_filled_and_no_more() -> None:
     took = simulation.run(hours=20)
     assert took <= 1.1 * simulation.todo / simulation.permitted
     assert max(concurrency for _, _, concurrency, _ in simulation.trace) <= 8
+
+
+LEFT = 10_000.0
+LATE, IN_TIME, EARLY = (Progress(NOW + LEFT * share, NOW + LEFT) for share in (1.2, 0.85, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("seen", "throttled", "before", "progress", "after", "why"),
+    [
+        ([QUIET], 0, Pacing(40), LATE, 50, "behind limits.finish_by: there is room"),
+        ([], 0, Pacing(40), LATE, 50, "behind limits.finish_by: there is room"),
+        ([QUIET], 0, Pacing(40), IN_TIME, 40, "in time for limits.finish_by"),
+        ([QUIET], 0, Pacing(40), EARLY, 32, "ahead of limits.finish_by"),
+        ([QUIET], 0, Pacing(22), EARLY, 20, "ahead of limits.finish_by"),
+        ([QUIET], 0, Pacing(20), EARLY, 20, "in time"),
+        ([QUIET], 0, Pacing(40, moved_at=NOW - SETTLE_SECONDS + 1), EARLY, 40, ""),
+        # The guards come first, however late it is.
+        ([replace(QUIET, io_percent=95.0)], 0, Pacing(40), LATE, 24, "PercentIOLimit 95"),
+        ([QUIET], 3, Pacing(40), LATE, 24, "throttled"),
+        ([replace(QUIET, io_percent=80.0)], 0, Pacing(40), LATE, 40, "behind limits.finish_by: data: PercentIOLimit"),
+        ([replace(QUIET, used=None)], 0, Pacing(40), LATE, 20, "metrics are late"),
+        ([QUIET], 0, Pacing(100), LATE, 100, "behind limits.finish_by"),
+    ],
+)
+def test_a_time_to_end_by_moves_the_concurrency_between_the_plan_and_the_guards(
+    seen: list[Observed], throttled: int, before: Pacing, progress: Progress, after: int, why: str
+) -> None:
+    decided = decide(NOW, before, seen, throttled, BOUNDS, progress)
+    assert decided.concurrency == after and why in decided.reason
+
+
+def test_credits_are_kept_however_late_it_is() -> None:
+    state = replace(BURSTING, credits_bytes=0.3 * most_credits(SIZE))
+    seen = [Observed("data", state, 1_000 * GB, credits=0.3 * most_credits(SIZE), io_percent=0.0, used=0.0)]
+    late, calm = (decide(NOW, Pacing(20), seen, 0, BOUNDS, one) for one in (LATE, None))
+    assert late.bytes_per_second == calm.bytes_per_second and late.concurrency == calm.concurrency

@@ -15,7 +15,7 @@ from fanout.work.context import Context
 from fanout.work.rates.run_limits import PacedRate
 
 
-def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> int:
+def begin_pacing(plan: Plan, work: Work, functions: int, context: Context, copied_by: float | None = None) -> int:
     """Write pacing/begun.json and, where credits are to be kept, pacing/rate.json; returns the functions at first.
 
     The credits are those of the plan, so this holds for a single shard too, which is not paced later.
@@ -24,7 +24,7 @@ def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> in
     mounts = {one.mount: MountWork(one.metered_left, one.rate_per_metered) for one in seen}
     now = context.clock.now()
     pacing = paced_at_first(plan.request, seen, functions, now)
-    context.ledger.write(keys.PACING_PLAN, PacingPlan(pacing.concurrency, mounts, now))
+    context.ledger.write(keys.PACING_PLAN, PacingPlan(pacing.concurrency, mounts, now, copied_by))
     write_rate(pacing, plan.request, context.ledger)
     return min(functions, pacing.concurrency)
 

@@ -21,7 +21,7 @@ from fanout.model.errors import FanoutError
 from fanout.model.file_system import Readings
 from fanout.pacing.begin_pacing import write_rate
 from fanout.pacing.rows import Decision, PacingPlan, decision, resumed, seen_of
-from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
+from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, Progress, decide
 from fanout.pacing.start import bounds_of
 from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
@@ -34,6 +34,8 @@ LABEL = "CopyShards"
 # Chosen. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
 MAP_SECONDS = 30.0
 FIRST_MAP_SECONDS = 15.0
+# Chosen: less done of the whole says nothing of a speed.
+LEAST_SHARE = 0.03
 
 
 def end_pacing(context: Context) -> Json:
@@ -78,6 +80,7 @@ class _Pacer:
         ledger = context.ledger
         self.plan: Plan = ledger.read_plan()
         self.start = ledger.read(keys.PACING_PLAN, PacingPlan)
+        self._speed_from = (self.start.began, 1.0)
         self.states = measured_file_systems(ledger)
         last, rate = last_decision(ledger), ledger.find(keys.PACED_RATE, PacedRate)
         self.last_decision = self.start.began if last is None else last.at
@@ -103,7 +106,9 @@ class _Pacer:
             rate = self.pacing.bytes_per_second
             seen.append(seen_of(mount, state, readings, now, left, found.rate_per_metered, rate))
         throttled = self._throttled(now)
-        after = decide(now, self.pacing, seen, throttled, self._bounds())
+        after = decide(now, self.pacing, seen, throttled, self._bounds(), self._progress(now, share_left))
+        if after.concurrency != self.pacing.concurrency:
+            self._speed_from = (now, share_left)
         write_rate(after, self.plan.request, self.context.ledger)
         if run is not None and after.concurrency != run.max_concurrency:
             self._tried("the Map could not be moved", lambda: self.maps.move(run.arn, after.concurrency))
@@ -111,6 +116,13 @@ class _Pacer:
         self._decisions.append(decision(now, self.pacing, after, seen, running, waiting, throttled))
         self.context.ledger.write_rows(self._name, self._decisions)
         self.pacing = after
+
+    def _progress(self, now: float, share_left: float) -> Progress | None:
+        """The end of the copy at the speed since the last change, for a run that has to end by a time."""
+        since, share = self._speed_from
+        if self.start.copied_by is None or share - share_left < LEAST_SHARE:
+            return None
+        return Progress(now + (now - since) * share_left / (share - share_left), self.start.copied_by)
 
     def _bounds(self) -> Bounds:
         """As the request says, but for a rate that was changed since."""

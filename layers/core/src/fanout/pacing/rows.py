@@ -21,11 +21,15 @@ class MountWork(Struct, frozen=True):
 
 
 class PacingPlan(Struct, frozen=True):
-    """pacing/begun.json: the functions at first, the work by mount, and when the copying begins, seconds since 1970."""
+    """pacing/begun.json: the functions at first, the work by mount, and when the copying begins, seconds since 1970.
+
+    ``copied_by`` is when it has to end for ``limits.finish_by``; ``None`` without one, and in a window of hours.
+    """
 
     functions: int
     mounts: dict[str, MountWork]
     began: float
+    copied_by: float | None = None
 
 
 class DecidedFor(Struct, frozen=True):

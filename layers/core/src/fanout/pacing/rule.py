@@ -11,6 +11,8 @@ single one uses more than a small file system earns. The concurrency follows the
 | one of them at ``IO_ROOM``, ``USE_ROOM`` or more      | stays                                             |
 | none of these, and no change for ``SETTLE_SECONDS``   | times ``UP``, up to what the request allows       |
 | a rate                                                | at most a function for each ``LEAST_SHARE_BYTES`` |
+| in time for ``limits.finish_by``                      | stays where it would be times ``UP``              |
+| ahead of it, also with fewer functions                | over ``UP``, down to the plan's                   |
 
 Credits of a file system in the mode Bursting: the last metric, less what bursting would have spent since then.
 The rate is the fastest constant one that keeps the reserve at the end. With nothing above the reserve, or without any
@@ -34,6 +36,8 @@ from fanout.work.rates.run_limits import functions_for
 # Chosen. Percent of the limit of operations, and share of the permitted throughput.
 IO_HIGH, IO_ROOM, USE_ROOM = 90.0, 75.0, 0.9
 DOWN, UP = 0.6, 1.25
+# Chosen: of the time that is left, what a copy that has to end by a time keeps to spare.
+SPARE = 0.05
 # Chosen: CloudWatch has a value a minute.
 DECIDE_SECONDS = 60.0
 # Chosen: seconds between two looks for the note of the end, in the first ``DECIDE_SECONDS`` of a task and later.
@@ -80,6 +84,21 @@ class Pacing(Struct, frozen=True):
     reason: str = "as planned"
 
 
+class Progress(Struct, frozen=True):
+    """The copy's end at its present speed, and when it has to end for ``limits.finish_by``; seconds since 1970."""
+
+    ends: float
+    copied_by: float
+
+    def is_behind(self, now: float) -> bool:
+        """Whether it ends too late, or with less than a little to spare."""
+        return now + (self.ends - now) * (1 + SPARE) > self.copied_by
+
+    def is_ahead(self, now: float) -> bool:
+        """Whether it would end in time with fewer functions, too."""
+        return now + (self.ends - now) * UP * (1 + 2 * SPARE) < self.copied_by
+
+
 class Bounds(Struct, frozen=True):
     """The bounds from request and plan: the most functions, those of the plan, the reserve, the request's rate."""
 
@@ -89,10 +108,22 @@ class Bounds(Struct, frozen=True):
     bytes_per_second: float | None = None
 
 
-def decide(now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: Bounds) -> Pacing:
-    """The next pacing, by the table above; ``throttled`` functions were lately throttled."""
+def decide(
+    now: float,
+    pacing: Pacing,
+    seen: Sequence[Observed],
+    throttled: int,
+    bounds: Bounds,
+    progress: Progress | None = None,
+) -> Pacing:
+    """The next pacing, by the table above; ``throttled`` functions were lately throttled.
+
+    ``progress`` is that of a run which has to end by a time, once it is known.
+    """
     rate, why_rate = _rate(seen, bounds.reserve_percent)
     concurrency, why = _concurrency(now, pacing, seen, throttled, bounds)
+    if progress is not None:
+        concurrency, why = _in_time(now, pacing, concurrency, why, bounds, progress)
     slowest = min((one for one in (rate, bounds.bytes_per_second) if one is not None), default=None)
     useful = bounds.most if slowest is None else functions_for(slowest)
     if concurrency > useful:
@@ -138,6 +169,21 @@ def _rate(seen: Sequence[Observed], reserve_percent: float) -> tuple[float | Non
     if spendable <= 0:
         return rate, f"{one.mount}: no credits above the reserve, so none are spent"
     return rate, f"{one.mount}: the fastest rate that keeps the reserve of credits"
+
+
+def _in_time(
+    now: float, pacing: Pacing, concurrency: int, why: str, bounds: Bounds, progress: Progress
+) -> tuple[int, str]:
+    """What the guards allow, or less: no more functions than it takes to end in time, no fewer than planned."""
+    current = min(pacing.concurrency, bounds.most)
+    if concurrency < current:
+        return concurrency, why
+    settled = now - pacing.moved_at >= SETTLE_SECONDS
+    if progress.is_ahead(now) and settled and current > bounds.planned:
+        return max(bounds.planned, math.floor(current / UP)), "ahead of limits.finish_by, also with fewer functions"
+    if progress.is_behind(now):
+        return concurrency, f"behind limits.finish_by{f': {why}' if why else ''}"
+    return (current, "in time for limits.finish_by") if concurrency > current else (concurrency, why)
 
 
 def _concurrency(

@@ -10,7 +10,15 @@ from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
 from fanout.efs.load import Work, reads_before_copying
-from fanout.forecast.choosing.of_run import Outline, choose_for, functions_for, note_choice, outline, refuse_too_late
+from fanout.forecast.choosing.of_run import (
+    Outline,
+    choose_for,
+    copied_by,
+    functions_for,
+    note_choice,
+    outline,
+    refuse_too_late,
+)
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
@@ -99,7 +107,8 @@ def partition_shards(context: Context) -> Json:
         refuse_too_late(plan, finish, ledger)
         refuse_over_budget(plan, found.dollars.total, ledger)
         note_choice(finish, ledger)
-        functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
+        until = copied_by(plan, found, context.clock.now())
+        functions = begin_pacing(plan, work, found.pace.max_concurrency, context, until)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)

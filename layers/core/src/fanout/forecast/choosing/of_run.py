@@ -110,6 +110,14 @@ def with_forecast(chosen: Finish, found: Forecast, plan: Plan, now: float) -> Fi
     return replace(said, why=f"with its shards as they were cut, the plan ends at {said.predicted_end}")
 
 
+def copied_by(plan: Plan, found: Forecast, now: float) -> float | None:
+    """When the copy has to end, so that what comes after it ends in time; a window's pauses tell nothing of a speed."""
+    if plan.finishes_at is None or plan.request.limits.window:
+        return None
+    after = (took for phase, took in found.seconds.items() if phase not in BEFORE | {"copy", "restore"})
+    return moments_of(plan, now).at - sum(after)
+
+
 def refuse_too_late(plan: Plan, chosen: Finish | None, ledger: Ledger) -> None:
     """Raise ``FinishRefused`` if the plan does not end in time; a run that only plans notes it."""
     if chosen is None or chosen.functions:
