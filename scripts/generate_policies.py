@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Roles": (
         *("PlanTransfer", "GatherSegments", "PartitionShards", "RecordShardFailure", "BeginDeletion"),
-        *("BeginVerification", "SummariseTransfer", "PaceCopy"),
+        *("BeginVerification", "SummariseTransfer", "PaceCopy", "ComputeChecksums"),
     ),
     "MountRoles": (
         *("CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),

@@ -20,10 +20,13 @@ STATE_MACHINE = "Transfer"
 _TASKS = (
     *("ListSegment", "CopyShard", "VerifyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),
 )
-_CONTROL = ("PlanTransfer", "CheckMount", "GatherSegments", "PartitionShards", "BeginDeletion", "BeginVerification")
+_CONTROL = (
+    *("PlanTransfer", "CheckMount", "GatherSegments", "PartitionShards", "BeginDeletion", "BeginVerification"),
+    "ComputeChecksums",
+)
 COMPARE = (
     *("BeginVerification", "ListSegment", "GatherSegments", "PartitionShards", "VerifyShard", "RecordShardFailure"),
-    *("BeginDeletion", "DeleteShard", "RemoveDirectories", STATE_MACHINE),
+    *("BeginDeletion", "DeleteShard", "RemoveDirectories", "ComputeChecksums", STATE_MACHINE),
 )
 # Those whose roles may write objects of trees, or begin uploads.
 WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "ShortWay")
@@ -100,6 +103,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.HELD + "*": _VERIFY,
     "seen/*": _VERIFY,
     "checksums/*": _VERIFY,
+    "checksums/jobs/*": ("ComputeChecksums",),
     keys.UNREAD + "*": ("CopyShard", "VerifyShard"),
     _ATTEMPTS + "*": ("CopyShard", "VerifyShard"),
     keys.THROTTLED + "*": _TASKS,
@@ -145,6 +149,8 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
     "locks/*": ("PlanTransfer", "SummariseTransfer"),
     "probes/*": ("SummariseProbe",),
     _STAGED: ("CopyShard",),
+    # The role of the jobs of S3 Batch Operations, which is no function's.
+    f"{run_places.REPORTS}*": ("ChecksumJob",),
 }
 # Inside what others may write: only these write here.
 _BOUNDS: dict[str, tuple[str, ...]] = {

@@ -25,6 +25,7 @@ SERVICES = (
     "lambda",
     "logs",
     "s3",
+    "s3control",
     "s3files",
     "scheduler",
     "stepfunctions",

@@ -30,6 +30,7 @@ from tests.support.actions import Need, needs
 from tests.support.handler_flow import HandlerFlow
 from tests.support.iam import Given, Statement, is_allowed, statements_of
 from tests.support.map_server import map_server
+from tests.support.s3_control import ROLE, over, s3_control
 from tests.template.templates import functions
 from tests.template.test_abilities import CALLED_BY_SERVICES
 
@@ -48,6 +49,7 @@ CONDITIONS = {
     "HasS3Files": False,
     "ReadsDirectly": False,
     "Certifies": True,
+    "Computes": True,
 }
 PARAMETERS = {
     "AWS::Partition": "aws",
@@ -71,6 +73,7 @@ PARAMETERS = {
     "FileSystemArns": "file-system/fs-*",
     "AccessPointArn": "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-1",
     "StateMachineArn": "arn:aws:states:us-east-1:123456789012:stateMachine:fanout-transfer",
+    "ChecksumJobRole.Arn": ROLE,
     "ObjectEventsQueue.Arn": "arn:aws:sqs:us-east-1:123456789012:fanout-events",
 }
 GIVEN = Given(PARAMETERS, CONDITIONS)
@@ -172,7 +175,9 @@ def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             key = f"in/{path.relative_to(tmp_path / 'data/in')}"
             s3.put_object(Bucket=SOURCE, Key=key, Body=path.read_bytes(), Tagging="team=a")
     s3.put_object(Bucket=SOURCE, Key="lists/some.csv", Body=b"d1/f\nd2/f\n")
-    with map_server() as url:
+    monkeypatch.setenv("FANOUT_CHECKSUM_ROLE", ROLE)
+    with map_server() as url, s3_control(over(s3, WORK), monkeypatch) as control:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3_CONTROL", control)
         mounts = {"data": tmp_path / "data", "archive": tmp_path / "archive"}
         yield HandlerFlow(invoke, s3, monkeypatch, mounts, bootstrap, url)
 
@@ -215,6 +220,9 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("moved-on", {"source": "efs:///moved", "destination": "efs://archive/moved", "mode": "move"})
     flow.run("h", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify", "certificate": True})
     assert s3.head_object(Bucket=WORK, Key="runs/h/certificate.json")["ContentLength"] > 1000
+    computed = {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify", "checksums": "computed"}
+    flow.run("computed", computed)
+    assert s3.list_objects_v2(Bucket=WORK, Prefix="computed/computed/")["KeyCount"]
     flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})
     flow.run("j", {"source": "efs:///in", "destination": f"{S3_OUT}j/", "limits": SPLIT}, fail_shards=True)
     flow.run("k", {"resume_from": "j"})
@@ -278,7 +286,7 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
     every_run(flow, s3, machine, tmp_path)
     short_runs(flow, s3, tmp_path)
     large_runs(flow, s3, tmp_path, monkeypatch)
-    names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "PlanProbe")
+    names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "PlanProbe", "ComputeChecksums")
     once_a_run = {f"{name}Function" for name in names}
     assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)

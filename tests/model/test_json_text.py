@@ -13,6 +13,7 @@ import pytest
 import fanout
 import fanout_cli
 from fanout.certificate.document import read_canonical
+from fanout.checksums.rows import report_files
 from fanout.ledger.json_lines import rows_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.seals import unsealed_json
@@ -54,6 +55,7 @@ DECODERS: dict[str, Callable[[str], Any]] = {
     "model/json_text.py": json_value,
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
+    "checksums/rows.py": lambda text: report_files(f'{{"Results": {text}}}'.encode(), "work", "computed/"),
     "listing/manifests/manifest_rows.py": lambda text: read_row(
         f'{{"path": "a", "b": {text}}}'.encode(), PART, REQUEST
     ),

@@ -43,6 +43,8 @@ class FakeTransfer:
     finishing: Sequence[Sequence[str]] = ()
     extras: Sequence[str] = ()
     archived: Sequence[str] = ()
+    computes: bool = False
+    _computed: int = 0
     deletes: bool = True
     passes: int = 1
     _passed: int = 0
@@ -96,6 +98,7 @@ class FakeTransfer:
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
             "RestoreObjects": self.restore_objects,
+            "ComputeChecksums": self.compute_checksums,
             "PublishVersion": self.publish_version,
             "LookAtSource": lambda event: {"cursor": 1},
             "LookAtDirectories": self.look_at_directories,
@@ -171,7 +174,7 @@ class FakeTransfer:
         return {
             "count": len(self.shards),
             "key": key,
-            "next": ("verify" if inner else self.mode) if self.shards else "nothing",
+            "next": self._next(inner=inner) if self.shards else "nothing",
             "extras": 0 if inner or self.moves else len(self.extras),
             "verify": "none" if inner else self.verify,
             "max_concurrency": self.max_concurrency,
@@ -181,6 +184,16 @@ class FakeTransfer:
             "restores": "",
             "forecast": "stays in the work bucket",
         }
+
+    def _next(self, *, inner: bool) -> str:
+        compares = inner or self.mode == "verify"
+        return "compute" if compares and self.computes else "verify" if compares else self.mode
+
+    def compute_checksums(self, event: Event) -> Event:
+        """Asks in two tasks, and waits once."""
+        self._computed += 1
+        step = ("again", "wait", "verify")[min(self._computed, 3) - 1]
+        return {**event["shards"], "step": step, "wait": int(step == "wait")}
 
     def _copies_at_once(self, key: str) -> str:
         at_once = key.replace("shards.json", "at-once.json")

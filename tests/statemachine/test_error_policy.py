@@ -124,6 +124,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "DeleteShards": ["RemoveDirectories"],
     "RemoveDirectories": ["SummariseTransfer"],
     "BeginVerification": ["ToPublish?"],
+    "ComputeChecksums": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "VerifyShards"}],
     "VerifyShards": ["ToPublish?"],
     "SummariseTransfer": ["FailedInfrastructure"],
 }

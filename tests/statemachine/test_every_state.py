@@ -15,7 +15,8 @@ PAST = "2020-01-01T00:00:00Z"
 # What each run is, which of its functions fail for good, and which answer once that the window is closed.
 RUNS: list[tuple[dict[str, Any], dict[str, Exception], tuple[str, ...]]] = [
     ({"shards": ("a", "b"), "cursors": {"a": (1,)}, "extras": ("x",), "finishing": (("d",),), "paced": True}, {}, ()),
-    ({"rounds": (("0",), ("1", "2")), "archived": ("a",), "verify": "all", "publishes": "copy"}, {}, ()),
+    ({"rounds": (("0",), ("1", "2")), "archived": ("a",), "verify": "all", "publishes": "copy",
+      "computes": True}, {}, ()),
     ({"two_mounts": True, "digests": True, "rounds": (("0", "1"),), "extras": ("x",), "verify": "copied"}, {}, ()),
     ({"moves": True, "verify": "all", "extras": ("x",)}, {}, ()),
     ({"holder": "other"}, {}, ()),

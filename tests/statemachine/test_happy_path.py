@@ -177,6 +177,21 @@ def test_archived_shards_are_asked_for_first_and_copied_when_they_are_restored(e
     assert asked == ["", "+", "++", "+++", "++++"]
 
 
+def test_checksums_are_computed_before_both_trees_are_compared(engine: Engine) -> None:
+    engine.transfer(shards=("a", "b"), verify="all", computes=True)
+    assert engine.run().status == "SUCCEEDED"
+    names = ("ComputeChecksums", "WaitForChecksums", "VerifyShards")
+    entered = [one for one in engine.entered() if one in names]
+    assert entered == ["ComputeChecksums", "ComputeChecksums", "WaitForChecksums", "ComputeChecksums", "VerifyShards"]
+
+
+def test_a_run_without_computed_checksums_compares_what_it_has(engine: Engine) -> None:
+    engine.transfer(shards=("a", "b"), mode="verify", computes=True)
+    engine.service.functions["ComputeChecksums"] = always(LedgerBroken("shards.json is missing"))
+    assert engine.run().status == "SUCCEEDED"
+    assert sorted(event["shard"] for event in engine.service.calls("VerifyShard")) == ["a", "b"]
+
+
 def test_archived_shards_alone_are_waited_for(engine: Engine) -> None:
     engine.transfer(shards=("b",), archived=("b",))
     assert engine.run().status == "SUCCEEDED"

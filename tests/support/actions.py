@@ -43,6 +43,8 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
             return [Need(f"s3files:{action}", unquote(parts.path.removeprefix(path)))]
     if parts.path.startswith("/2016-08-19/account-settings"):
         return [Need("lambda:GetAccountSettings", "*")]
+    if parts.path.startswith("/v20180820/jobs"):
+        return list(_of_job(parts.path, body))
     lowered = {name.lower(): _text(value) for name, value in headers.items()}
     if lowered.get("x-amz-target", "").endswith(".GetMetricData") or parts.path.endswith("/operation/GetMetricData"):
         return [Need("cloudwatch:GetMetricData", "*")]
@@ -55,6 +57,16 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
         return [Need(f"kms:{operation}", asked["KeyId"], context)]
     bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
+
+
+def _of_job(path: str, body: bytes | None) -> Iterator[Need]:
+    """A job of S3 Batch Operations that is created, with the role that it is given, or described."""
+    if job_id := path.removeprefix("/v20180820/jobs").removeprefix("/"):
+        yield Need("s3:DescribeJob", f"arn:aws:s3:us-east-1:123456789012:job/{job_id}")
+        return
+    yield Need("s3:CreateJob", "*")
+    [role] = re.findall(rb"<RoleArn>(.+?)</RoleArn>", body or b"")
+    yield Need("iam:PassRole", role.decode(), {"iam:PassedToService": "batchoperations.s3.amazonaws.com"})
 
 
 def _text(value: str | bytes) -> str:

@@ -20,6 +20,7 @@ from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
 from fanout.ports.aws import ObjectArchive, Signer
+from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -75,6 +76,7 @@ class World:
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
     archive: ObjectArchive | None = None
+    checksum_jobs: ChecksumJobs | None = None
     limiter: TaskLimiter = NO_LIMITS
     objects: MemoryObjects = field(default_factory=MemoryObjects)
     meter: MemoryMeter = field(default_factory=MemoryMeter)
@@ -136,6 +138,7 @@ class World:
             destination,
             entry_copier,
             archive=lambda plan: self.archive if plan.request.brings_back else None,
+            checksum_jobs=lambda _plan: self.checksum_jobs,
             objects=lambda _request: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
@@ -145,6 +148,7 @@ class World:
                 reserved_concurrency=self.reserved_concurrency,
                 function=self.function,
                 access_points=self.access_points,
+                computes_checksums=self.checksum_jobs is not None,
             ),
             signer=self.signer,
             turns=self.turns,

@@ -31,8 +31,9 @@ MOUNTED = {
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }
-# Has a template of its own.
+# Each has a template of its own.
 PACING = {"PaceCopyFunction"}
+CHECKSUMS = {"ComputeChecksumsFunction"}
 # No state calls it, but a queue.
 BESIDE = {"StartBatchFunction"}
 # Those of a probe, which has a state machine of its own for each mount.
@@ -41,6 +42,8 @@ PROBE = PROBE_MOUNTED | {"PlanProbeFunction", "SummariseProbeFunction"}
 FANNED_OUT = {
     *("ListSegment", "CopyShard", "RecordShardFailure", "FinishShard", "DeleteShard", "VerifyShard", "RunExperiment")
 }
+# Those of nested templates, which are given the name of the stack.
+NESTED_FUNCTIONS = MOUNTED | BESIDE | PROBE | PACING | CHECKSUMS
 KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction"}
 
 
@@ -131,10 +134,10 @@ def folder_of(function: str) -> Path:
 def arns() -> dict[str, Any]:
     """What the main template calls the ARN of each function of a transfer, of a twin on the second file system too."""
     found: dict[str, Any] = {
-        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE | PROBE | PACING
+        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in NESTED_FUNCTIONS
     }
-    for name in PACING:
-        found[name] = {"Fn::GetAtt": ["Pacing", f"Outputs.{name}Arn"]}
+    for stack, names in (("Pacing", PACING), ("Checksums", CHECKSUMS)):
+        found |= {name: {"Fn::GetAtt": [stack, f"Outputs.{name}Arn"]} for name in names}
     for name in MOUNTED:
         found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}
         found[f"Second{name}"] = {"Fn::GetAtt": ["SecondMount", f"Outputs.{name}Arn"]}

@@ -36,7 +36,7 @@ CHECKED = {
 # What is called of other services than S3: the actions that the adapters of boto3 name.
 CALLED_ELSEWHERE = {
     action
-    for adapter in ("step_functions", "meter", "s3_files", "lambda_account", "signer")
+    for adapter in ("step_functions", "meter", "s3_files", "lambda_account", "signer", "checksum_jobs")
     for action in re.findall(
         r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/aws/{adapter}.py").read_text(encoding="utf-8")
     )
@@ -63,6 +63,7 @@ CALLED_BY_SERVICES = {
     },
     "Lambda reads large files of S3 Files from the bucket": {"s3:GetObject", "s3:GetObjectVersion"},
     "Lambda takes the messages of a queue": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+    "S3 is given the role of a job": {"iam:PassRole"},
     "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
 }
 

@@ -30,7 +30,8 @@ ENDPOINTS = {
     "kms": "kms",
 }
 # A new network comes with a file system of EFS; what S3 Files is asked in one is told as not answered.
-NOT_THERE = {"s3files"}
+# What S3 Control is asked for saves reading alone: without an answer all is read (docs/how-to/verify.md).
+NOT_THERE = {"s3files", "s3control"}
 # What the actions of a service begin with, by the name of its endpoint.
 PREFIXES = {"monitoring": "cloudwatch"}
 NONE = {"Ref": "AWS::NoValue"}
@@ -48,7 +49,7 @@ def test_the_network_is_that_of_the_first_file_system() -> None:
     subnets = {
         "Fn::If": ["MakesFileSystem", {"Fn::GetAtt": ["Network", "Outputs.SubnetIds"]}, joined("ExistingSubnetIds")]
     }
-    for name in ("Pacing", "Events", "Probe"):
+    for name in ("Pacing", "Checksums", "Events", "Probe"):
         assert stacks()[name][1]["MountSubnetIds"] == subnets
         assert stacks()[name][1]["AllFunctionsInVpc"] == {"Ref": "AllFunctionsInVpc"}
     _, inside, _ = functions()["PlanTransferFunction"]["VpcConfig"]["Fn::If"]

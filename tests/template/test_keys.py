@@ -88,6 +88,7 @@ def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
     assert held == {
         ("LedgerPolicy", both, str(via("s3"))),
         ("TransferRole", both, str(via("s3"))),
+        ("ChecksumJobPolicy", both, str(via("s3"))),
         ("StartBatchPolicy", ("kms:Decrypt",), str(via("sqs"))),
         ("RunEndedPolicy", both, str(via("sns"))),
     }

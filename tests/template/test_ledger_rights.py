@@ -6,6 +6,7 @@ import json
 import re
 from fnmatch import fnmatchcase
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS, WORK
 from tests.functions.test_work_bucket import WIDE
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of
-from tests.template.templates import abilities, functions, policies, resources, stacks, template
+from tests.template.templates import NESTED, abilities, functions, policies, resources, stacks, template
 
 # AWS: IAM/latest/UserGuide/reference_iam-quotas.html, all inline policies of a role together.
 INLINE = 10_240
@@ -136,10 +137,29 @@ def test_a_function_that_is_taken_over_cannot_write_what_others_believe(function
 
 def the_others() -> list[str]:
     """The patterns of the work bucket that its policy lets nobody write but the roles of the stack."""
-    [denial] = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
-    assert (denial["Effect"], denial["Principal"]) == ("Deny", "*")
-    assert denial["Action"] == ["s3:PutObject", "s3:DeleteObject"]
-    return [one["Fn::Sub"].removeprefix("${WorkBucket.Arn}/") for one in denial["Resource"]]
+    found = []
+    for denial in denials():
+        assert (denial["Effect"], denial["Principal"]) == ("Deny", "*")
+        assert denial["Action"] == ["s3:PutObject", "s3:DeleteObject"]
+        found += denial["Resource"] if isinstance(denial["Resource"], list) else [denial["Resource"]]
+    return [one["Fn::Sub"].removeprefix("${WorkBucket.Arn}/") for one in found]
+
+
+def denials() -> list[dict[str, Any]]:
+    """What the policy of the work bucket says of the reports of S3, and of all else."""
+    reports, others = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
+    return [reports, others]
+
+
+def test_what_s3_computed_is_written_by_its_jobs_alone() -> None:
+    reports, _ = denials()
+    assert reports["Resource"] == {"Fn::Sub": "${WorkBucket.Arn}/computed/*"}
+    assert reports["Condition"] == {
+        "StringNotLike": {"aws:userid": {"Fn::GetAtt": ["Checksums", "Outputs.JobSessions"]}}
+    }
+    sessions = template(NESTED / "checksums.yaml")["Outputs"]["JobSessions"]["Value"]
+    assert sessions == {"Fn::If": ["Computes", {"Fn::Sub": "${ChecksumJobRole.RoleId}:*"}, "none"]}
+    assert not [one for one in FUNCTIONS if writes(one, "computed/r/job-1/manifest.json")]
 
 
 def test_nobody_but_the_roles_of_the_stack_writes_or_deletes_anything_but_the_limits_of_a_run() -> None:
@@ -152,7 +172,7 @@ def test_nobody_but_the_roles_of_the_stack_writes_or_deletes_anything_but_the_li
 
 def test_the_policy_of_the_work_bucket_knows_every_role_that_writes_it() -> None:
     """By the id of a role: another that is made under its name later is another."""
-    [denial] = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
+    _, denial = denials()
     assert list(denial["Condition"]) == ["StringNotLike"]
     text = json.dumps(denial["Condition"]["StringNotLike"]["aws:userid"])
     for stack, (path, _) in stacks().items():

@@ -10,10 +10,9 @@ from fanout.forecast.phases import NOTED
 from fanout.summary.metrics import run_metrics
 from tests.support.summaries import summary_of
 from tests.template.templates import (
-    BESIDE,
     MOUNTED,
     NESTED,
-    PACING,
+    NESTED_FUNCTIONS,
     PROBE,
     actions,
     functions,
@@ -52,7 +51,7 @@ def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
     """Powertools makes its service the dimension ``service``."""
     for name, function in functions().items():
         assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {
-            "Ref": "Name" if name in MOUNTED | BESIDE | PROBE | PACING else "AWS::StackName"
+            "Ref": "Name" if name in NESTED_FUNCTIONS else "AWS::StackName"
         }
     assert stacks()["Monitors"][1]["Name"] == {"Ref": "AWS::StackName"}
     alarm = resources()["EntriesFailedAlarm"]["Properties"]
@@ -201,10 +200,10 @@ def test_a_saved_query_asks_every_function() -> None:
     asked = stacks()["Queries"][1]["LogGroupNames"]["Fn::Join"][1]
     nested = ("FirstMount", "SecondMount", "Probe", "SecondProbe")
     first, second, probe, twin = ({"Fn::GetAtt": [name, "Outputs.LogGroupNames"]} for name in nested)
-    own = [group for name, group in groups.items() if name not in MOUNTED | BESIDE | PROBE | PACING]
-    pacing = {"Fn::GetAtt": ["Pacing", "Outputs.LogGroupName"]}
+    own = [group for name, group in groups.items() if name not in NESTED_FUNCTIONS]
+    alone = [{"Fn::GetAtt": [name, "Outputs.LogGroupName"]} for name in ("Pacing", "Checksums")]
     twins = [{"Fn::If": ["HasSecondMount", one, {"Ref": "AWS::NoValue"}]} for one in (second, twin)]
-    assert sorted(map(str, asked)) == sorted(map(str, [*own, first, pacing, probe, *twins]))
+    assert sorted(map(str, asked)) == sorted(map(str, [*own, first, *alone, probe, *twins]))
     queries = of_type("AWS::Logs::QueryDefinition")
     assert len(queries) >= 5
     assert all(query["Properties"]["LogGroupNames"] == {"Ref": "LogGroupNames"} for query in queries.values())

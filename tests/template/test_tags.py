@@ -12,6 +12,7 @@ MAKES = {
     "s3:PutObject": "keys of the work bucket name the run, and tags at a destination are the request's",
     "s3:PutObjectTagging": "these are the tags of a copied object",
     "states:StartExecution": "an execution has no tags; StartExecution takes none",
+    "s3:CreateJob": "its description names the run, and a tag would take a right of its own",
     "logs:CreateLogStream": "a log stream has no tags",
     "logs:CreateLogDelivery": "Step Functions makes it once for its state machine",
     "ec2:CreateNetworkInterface": "Lambda makes it for a function, not for a run",
@@ -20,7 +21,7 @@ READS = ("Get", "Describe", "List", "Head")
 CHANGES = {
     *("logs:PutLogEvents", "logs:UpdateLogDelivery", "logs:DeleteLogDelivery", "logs:PutResourcePolicy"),
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
-    *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject"),
+    *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject", "iam:PassRole"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
     *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction", "sns:Publish"),
     *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl"),

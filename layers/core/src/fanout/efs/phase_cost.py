@@ -58,7 +58,7 @@ class Done(Struct, frozen=True, kw_only=True):
     ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run; of these
     ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
     of ``segments``. Both listings took so many ``heads`` besides their pages. ``asked_back`` was asked for,
-    by what held it.
+    by what held it; ``computed`` are jobs that compute checksums, and their objects.
     """
 
     listed: int
@@ -74,6 +74,7 @@ class Done(Struct, frozen=True, kw_only=True):
     segments: int = 0
     heads: int = 0
     asked_back: Mapping[str, Count] = field(default_factory=dict)
+    computed: tuple[int, int] = (0, 0)
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,8 @@ BLOCK_BYTES = 8 * MIB
 SPLIT_BYTES = 512 * MIB
 # Files up to this size are compared by checksum; reading and then copying them takes one function 4 minutes.
 COMPARE_BYTES = 8 * GIB
+# Objects in one job of S3 Batch Operations: a verification reads the whole report, some 45 MB, for each of its shards.
+CHECKSUM_JOB_OBJECTS = 100_000
 # Blocks of one big file that a function copies at once.
 BLOCKS_IN_FLIGHT = 16
 # The same between two mounts, where the kernel lets one write of a file in at a time and its cache holds

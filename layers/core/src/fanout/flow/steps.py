@@ -130,6 +130,9 @@ STEPS = {
     "RestoreObjects": Step(
         "restoring.restore_objects:restore_objects", "FinishTree", D, calls.restore, answers=calls.with_shards
     ),
+    "ComputeChecksums": Step(
+        "checksums.compute_checksums:compute_checksums", "ComputeChecksums", answers=calls.with_shards
+    ),
     "CopyShard": _shard("copying.copy_shard:copy_shard", "CopyShard", D),
     "PackShard": _shard("staging.pack_shard:pack_shard", "CopyShard", S),
     "UnpackShard": _shard("staging.unpack_shard:unpack_shard", "CopyShard", D),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from fanout.checksums.forecast import computed, computing
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, PhaseCost
 from fanout.forecast.deleting import deleted, deleting
@@ -87,6 +88,13 @@ PHASES = (
     ),
     Phase(name="finish", runs=_copies),
     Phase(name="delete", runs=lambda request: request.course.deletes_extras, predicted=deleting, spent=deleted),
+    Phase(
+        name="checksums",
+        noted=False,
+        runs=lambda request: request.computes_checksums,
+        predicted=computing,
+        spent=computed,
+    ),
     Phase(
         name="verify",
         runs=lambda request: request.course.compares or request.verifies_after is not Verify.NONE,

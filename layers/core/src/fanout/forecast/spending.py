@@ -11,6 +11,7 @@ from math import inf
 
 from msgspec.structs import replace
 
+from fanout.checksums.stand import computing_asked
 from fanout.efs.load import Work, loads_of, requests_behind, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
@@ -118,6 +119,8 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
     done = replace(done, rounds=len(after), segments=again, heads=heads, asked_back=asked_back(ledger))
+    if request.computes_checksums:
+        done = replace(done, computed=computing_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
     requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)

@@ -105,6 +105,10 @@ class Ledger(LedgerObjects):
         """The objects that the run stages between two mounts, outside its ledger."""
         return Ledger(self._store, self.run_id, run_places.staged_prefix(self.run_id))
 
+    def reports(self) -> Ledger:
+        """Where S3 writes what it computed for the run; nothing else writes there."""
+        return Ledger(self._store, self.run_id, run_places.reports_prefix(self.run_id))
+
     def remove(self, prefix: str) -> None:
         """Remove all below a prefix, relative to the ledger's own; only of what is staged."""
         if self.prefix != run_places.staged_prefix(self.run_id):

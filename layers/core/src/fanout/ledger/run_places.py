@@ -25,6 +25,8 @@ DOCTOR = "doctor"
 BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
 # Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
 SEALS = "seals/"
+# Where S3 writes the checksums that it computed for runs.
+REPORTS = "computed/"
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
 
@@ -79,3 +81,8 @@ def latest_key(source: str, destination: str, mode: str) -> str:
 def staged_prefix(run_id: str) -> str:
     """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
     return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
+
+
+def reports_prefix(run_id: str) -> str:
+    """Where S3 writes what it computed: not below ``runs/``, where functions write."""
+    return f"{REPORTS}{run_prefix(run_id).removeprefix('runs/')}"

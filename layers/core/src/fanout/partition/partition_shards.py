@@ -134,8 +134,13 @@ def _verifies_after(request: Request) -> str:
 
 
 def _next(plan: Plan, count: int) -> str:
-    """The use of the shards: ``copy``, ``verify``, or nothing if there is none; ``plan`` for a plan."""
+    """The use of the shards, or nothing if there is none: ``copy``, ``verify``, ``compute`` checksums before that.
+
+    It is ``plan`` for a plan.
+    """
     course = plan.request.course
+    if count and course.compares and plan.request.computes_checksums:
+        return "compute"
     return course.work if count or course.plans else "nothing"
 
 

@@ -73,6 +73,7 @@ def plan_transfer(
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     refuse_work_bucket(request, bucket)
     check_signer(request, context)
+    check_checksums(request, context)
     called = functions(request)
     notes: list[str] = []
     behind = find_behind(request, context, notes)
@@ -156,6 +157,16 @@ def check_finish(plan: Plan) -> None:
     """Raise ``InvalidRequest`` for a ``limits.finish_by`` that had passed when the run asked for its turn."""
     if plan.request.limits.finish_by:
         finish_at(plan.request.limits.finish_by, plan.asked)
+
+
+def check_checksums(request: Request, context: Context) -> None:
+    """Raise ``InvalidRequest`` for checksums that nothing here can have S3 compute."""
+    if request.computes_checksums and not context.deployed.computes_checksums:
+        raise InvalidRequest(
+            "checksums",
+            "the stack has no role for jobs of S3 Batch Operations",
+            "leave it out, or deploy the stack with ComputedChecksums: true",
+        )
 
 
 def check_new(ledger: Ledger) -> None:

@@ -72,7 +72,7 @@ OPTIONS: Mapping[str, Named] = {
         attributes__override="override-attributes",
     ),
     **_named(PUBLISHING, "publish.keep_hours", publish__link="publish", publish__keep="keep-versions"),
-    **_named(PROOF, "certificate", "report_entries"),
+    **_named(PROOF, "certificate", "checksums", "report_entries"),
 }
 
 

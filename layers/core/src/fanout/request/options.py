@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 
 from fanout.facts.prices import PRICES
 from fanout.request.course import Mode
+from fanout.request.parts.checksums import Checksums
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
@@ -128,6 +129,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " content; reads both ends in full"
         ),
     ] = False
+    checksums: Annotated[
+        Checksums,
+        Meta(
+            description="of objects that S3 keeps no checksum of, where both whole trees are compared: read: they are"
+            " read; computed: S3 Batch Operations computes them first"
+        ),
+    ] = Checksums.READ
     compare: Annotated[
         Compare,
         Meta(

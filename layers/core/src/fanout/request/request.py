@@ -13,6 +13,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Verify
+from fanout.request.parts.checksums import Checksums
 from fanout.request.parts.function_size import FunctionSize
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
@@ -74,6 +75,12 @@ class Request(Options, frozen=True, kw_only=True):
         return self.archived is ArchivedPolicy.RESTORE and not self.course.compares
 
     @property
+    def computes_checksums(self) -> bool:
+        """Whether S3 computes checksums that a comparison of both whole trees would have to read objects for."""
+        whole_trees = self.course.compares or self.verifies_after.whole_trees
+        return self.checksums is Checksums.COMPUTED and whole_trees
+
+    @property
     def verifies_after(self) -> Verify:
         """The verification after the copy; none in a mode that copies nothing."""
         return self.verify if self.course.copies else Verify.NONE
@@ -130,6 +137,7 @@ def check_request(request: Request) -> None:
         problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
         raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
     _check_certificate(request)
+    _check_checksums(request)
     if request.manifest is not None and request.symlinks.follows:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.course.deletes_extras and not knows_extras(request):
@@ -155,6 +163,20 @@ def _check_certificate(request: Request) -> None:
     if request.manifest is not None:
         problem = f"the manifest {request.manifest} names a part of a tree, which nobody could find again to check it"
         raise InvalidRequest("certificate", problem, "leave it out, or the manifest")
+
+
+def _check_checksums(request: Request) -> None:
+    if request.checksums is Checksums.READ:
+        return
+    if request.on_mounts:
+        problem = f"neither {request.source} nor {request.destination} is a bucket, whose objects S3 could look at"
+        raise InvalidRequest("checksums", problem, "with it, one end is s3://")
+    if not request.computes_checksums:
+        problem = "S3 computes them for a comparison of both whole trees alone"
+        raise InvalidRequest("checksums", problem, "with it, mode verify, or verify: all or content")
+    if request.certificate:
+        problem = "a certificate reads every byte, whatever checksum S3 tells"
+        raise InvalidRequest("checksums", problem, "leave it out, or the certificate")
 
 
 def _check_archived(request: Request) -> None:

@@ -32,6 +32,7 @@ FIELDS = {
     "report_entries": Decides.WORK,
     "source_bucket": Decides.WORK,
     "destination_bucket": Decides.WORK,
+    "checksums": Decides.WORK,
     "verify": Decides.OBJECT,
     "certificate": Decides.OBJECT,
     "objects": Decides.OBJECT,

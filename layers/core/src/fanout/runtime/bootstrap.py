@@ -22,6 +22,7 @@ from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.one_bucket import is_one_bucket
+from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.facts import archives
@@ -31,6 +32,7 @@ from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.ports.aws import Meter, ObjectArchive, Signer
+from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
@@ -180,6 +182,7 @@ def make_context(
         entry_copier=make_entry_copier,
         is_one_bucket=ends_are_one_bucket,
         archive=make_archive,
+        checksum_jobs=make_checksum_jobs,
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
@@ -192,6 +195,7 @@ def make_context(
             reserved_concurrency=settings().reserved_concurrency,
             function=settings().function,
             access_points=settings().access_points,
+            computes_checksums=bool(settings().checksum_role) and settings().data_endpoint is None,
         ),
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
@@ -320,3 +324,22 @@ def make_archive(plan: Plan) -> ObjectArchive | None:
     if isinstance(source, S3Location) and plan.request.brings_back:
         return S3Archive(_client_for(plan.request), source)
     return None
+
+
+def make_checksum_jobs(plan: Plan) -> ChecksumJobs | None:
+    """The jobs about the objects of a request's ends; ``None`` where the stack has no role for them."""
+    here = settings()
+    if not here.checksum_role:
+        return None
+    from fanout.adapters.aws.checksum_jobs import S3ChecksumJobs
+
+    places = {"source": plan.request.source, "destination": plan.request.destination}
+    return S3ChecksumJobs(
+        here.region,
+        here.account,
+        here.checksum_role,
+        Place(_work_client(), here.work_bucket, ""),
+        _client_for(plan.request),
+        {end: place for end, place in places.items() if isinstance(place, S3Location)},
+        here.control_url,
+    )

@@ -29,7 +29,8 @@ class Settings(Struct, frozen=True):
     CloudWatch, Step Functions, Lambda and KMS are asked, empty for those of the region. ``reserved_concurrency`` is
     what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
-    for none. ``account`` is the stack's, which must own the work bucket.
+    for none. ``checksum_role`` is the ARN of the role of jobs that compute checksums, empty for none; S3 is asked for
+    them at ``control_url``, or at the region's. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
     ``access_points`` are the ARNs of those of its mounts, by mount; PlanTransfer alone is given both.
     """
@@ -51,6 +52,8 @@ class Settings(Struct, frozen=True):
     reserved_concurrency: int = 0
     kms_url: str = ""
     certificate_key: str = ""
+    checksum_role: str = ""
+    control_url: str = ""
     account: str = ""
     allows: StackAllows = field(default_factory=StackAllows)
     access_points: Mapping[str, str] = field(default_factory=dict)
@@ -90,6 +93,8 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
         kms_url=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL", ""),
         certificate_key=environment.get("FANOUT_CERTIFICATE_KEY", ""),
+        checksum_role=environment.get("FANOUT_CHECKSUM_ROLE", ""),
+        control_url=environment.get("AWS_ENDPOINT_URL_S3_CONTROL", ""),
         account=environment.get("FANOUT_ACCOUNT", ""),
         allows=StackAllows(
             owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"

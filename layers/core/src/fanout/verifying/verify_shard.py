@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from fanout.certificate.certified import Proof, write_certified
+from fanout.checksums.computed_tree import with_computed
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
@@ -48,6 +49,7 @@ def verify_shard(shard: Shard, context: Context) -> Json:
     outcomes. After a copy it compares the copied entries. Raises ``Transient`` if nothing at all could be verified
     for reasons that may pass.
     """
+    context = with_computed(shard, context)
     work = verify_blocks if shard.blocks is not None else _verify_entries
     return noted("verify", shard, context, lambda: work(shard, context))
 

@@ -13,6 +13,7 @@ from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Behind, Described, Readings
 from fanout.ports.aws import Meter, ObjectArchive, ObjectFound, ObjectReader, Signer
+from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.clock import Clock
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -36,6 +37,11 @@ def never_one_bucket(_plan: Plan, _key: str) -> bool:
 
 def no_archive(_plan: Plan) -> ObjectArchive | None:
     """None: nothing lies in an archive, or nothing is restored."""
+    return None
+
+
+def no_checksum_jobs(_plan: Plan) -> ChecksumJobs | None:
+    """None: nothing here may have S3 compute checksums."""
     return None
 
 
@@ -89,6 +95,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     - ``prices`` are dollars for forecasts, unless a request names others. ``function`` is the functions' size.
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
+    - ``computes_checksums``: the stack has a role for jobs of S3 Batch Operations.
     - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
     """
 
@@ -97,6 +104,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     reserved_concurrency: int = 0
     function: FunctionSize = FunctionSize()
     access_points: Mapping[str, str] = field(default_factory=dict)
+    computes_checksums: bool = False
 
 
 class Context(Struct, frozen=True):
@@ -109,6 +117,7 @@ class Context(Struct, frozen=True):
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
     - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
     - ``archive`` restores objects of the source, where the request asks for it.
+    - ``checksum_jobs`` has S3 compute checksums; ``None`` where the stack has no role for that.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
     - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
@@ -128,6 +137,7 @@ class Context(Struct, frozen=True):
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
     is_one_bucket: Callable[[Plan, str], bool] = never_one_bucket
     archive: Callable[[Plan], ObjectArchive | None] = no_archive
+    checksum_jobs: Callable[[Plan], ChecksumJobs | None] = no_checksum_jobs
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks
     processors: int = 1

@@ -45,6 +45,7 @@ def our_errors(action: str, about: str, lost: type[FanoutError] = Transient) -> 
     ``lost`` is raised where no answer came at all.
     """
     from botocore import exceptions
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
@@ -52,9 +53,13 @@ def our_errors(action: str, about: str, lost: type[FanoutError] = Transient) -> 
         raise _of_answer(error.response, action, about) from error
     except exceptions.NoCredentialsError as error:
         raise AccessDenied(action, about, "give the process credentials of a role") from error
+    except exceptions.ParamValidationError as error:
+        raise InvalidRequest(
+            about, f"this version of boto3 does not know {action} as it is called: {error}", ""
+        ) from error
     except exceptions.HTTPClientError as error:
         raise lost(f"{action} on {about}: no answer ({error})") from error
-    except (exceptions.BotoCoreError, KeyError, TypeError, ValueError) as error:
+    except (exceptions.BotoCoreError, ResponseParserError, KeyError, TypeError, ValueError) as error:
         raise Transient(f"{action} on {about}: the answer cannot be read ({error!r})") from error
 
 

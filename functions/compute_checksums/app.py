@@ -1,0 +1,3 @@
+from fanout.runtime.handlers import handler_of
+
+handler = handler_of("ComputeChecksums")

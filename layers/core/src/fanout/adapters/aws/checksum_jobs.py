@@ -1,0 +1,93 @@
+"""Jobs of S3 Batch Operations that compute checksums, and looks at the objects that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fanout.adapters.aws.control_plane import client, our_errors
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.place import Place
+from fanout.checksums.rows import bare
+from fanout.model.algorithms import CRC64NVME, FULL_OBJECT, told_by
+from fanout.model.errors import AccessDenied, NotFound, Transient
+from fanout.model.location import S3Location
+from fanout.ports.checksum_jobs import JobAsked, JobLook, JobState, Stored
+
+# docs.aws.amazon.com/AmazonS3/latest/API/API_control_JobDescriptor.html
+_ENDS = {
+    "Complete": JobState.COMPLETE,
+    **dict.fromkeys(("Failed", "Cancelled", "Suspended", "Paused"), JobState.FAILED),
+}
+_COLUMNS = ("Bucket", "Key", "VersionId")
+_PRIORITY = 10
+
+
+class S3ChecksumJobs:
+    """See ``ports.checksum_jobs``; needs s3:CreateJob, s3:DescribeJob, and iam:PassRole on the jobs' role.
+
+    ``work`` is the client of the work bucket, ``data`` that of the ends' buckets.
+    """
+
+    def __init__(
+        self,
+        region: str,
+        account: str,
+        role: str,
+        work: Place,
+        data: S3Client,
+        ends: Mapping[str, S3Location],
+        url: str = "",
+    ) -> None:
+        self._control = client("s3control", region, url)
+        self._account, self._role, self._work, self._data, self._ends = account, role, work, data, ends
+
+    def look(self, end: str, path: str) -> Stored | None:
+        place = self._ends[end]
+        try:
+            headers = self._data.head_object(place.bucket, place.prefix + path).headers
+        except (NotFound, AccessDenied):
+            return None
+        return Stored(bare(headers.get("etag", "")), told_by(headers), headers.get("x-amz-version-id", ""))
+
+    def create(self, asked: JobAsked) -> str:
+        """See the port; the manifest is pinned to the ETag that it has now."""
+        partition = self._role.split(":")[1]
+        bucket = f"arn:{partition}:s3:::{self._work.bucket}"
+        etag = self._work.client.head_object(self._work.bucket, asked.manifest).headers.get("etag", "")
+        columns = _COLUMNS if asked.versioned else _COLUMNS[:2]
+        with our_errors("s3:CreateJob", asked.manifest):
+            found: Any = self._control.create_job(
+                AccountId=self._account,
+                ConfirmationRequired=False,
+                Operation={"S3ComputeObjectChecksum": {"ChecksumAlgorithm": CRC64NVME, "ChecksumType": FULL_OBJECT}},
+                Manifest={
+                    "Spec": {"Format": "S3BatchOperations_CSV_20180820", "Fields": [*columns]},
+                    "Location": {"ObjectArn": f"{bucket}/{asked.manifest}", "ETag": bare(etag)},
+                },
+                Report={
+                    "Enabled": True,
+                    "Bucket": bucket,
+                    "Prefix": asked.reports,
+                    "Format": "Report_CSV_20180820",
+                    "ReportScope": "AllTasks",
+                    "ExpectedBucketOwner": self._account,
+                },
+                ClientRequestToken=asked.token,
+                Priority=_PRIORITY,
+                RoleArn=self._role,
+                Description=f"fan-out transfer: checksums, {asked.reports}",
+            )
+            return str(found["JobId"])
+
+    def job(self, job_id: str) -> JobLook:
+        with our_errors("s3:DescribeJob", job_id):
+            found: Any = self._control.describe_job(AccountId=self._account, JobId=job_id)["Job"]
+            if found["JobId"] != job_id:
+                raise Transient(f"s3:DescribeJob on {job_id}: the answer is about {found['JobId']}")
+            state = _ENDS.get(found["Status"], JobState.AT_WORK)
+            told = found.get("FailureReasons", [])
+            reasons = [f"{one.get('FailureCode', '')} {one.get('FailureReason', '')}" for one in told]
+            ended = found.get("TerminationDate")
+            said = "; ".join(reasons) or f"it is {found['Status']}"
+            return JobLook(state, said if state is JobState.FAILED else "", ended.timestamp() if ended else 0.0)

@@ -1,0 +1,1 @@
+"""S3 computes the checksums that a verification would have to read objects for."""

@@ -1,0 +1,80 @@
+"""Trees that tell the checksums that S3 computed of their objects, as if it kept them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from fanout.checksums.rows import bare
+from fanout.checksums.stand import jobs_of, reported
+from fanout.checksums.wanted import DESTINATION, SOURCE
+from fanout.ledger.ledger import Ledger
+from fanout.model.checksum import from_base64
+from fanout.model.entry import Found
+from fanout.model.errors import NotFound
+from fanout.model.location import S3Location
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+# The CRC64NVME, as S3 writes it, by path and ETag.
+Sums = Mapping[tuple[str, str], str]
+
+
+def with_computed(shard: Shard, context: Context) -> Context:
+    """The same attempt, whose trees tell what S3 computed of a shard's objects; itself where it computed nothing."""
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    if not (plan.request.course.compares and plan.request.computes_checksums):
+        return context
+    known = _sums(shard, plan, ledger)
+    source, destination = context.source, context.destination
+    return replace(
+        context,
+        source=lambda plan: _telling(source(plan), known.get(SOURCE)),
+        destination=lambda plan: _telling(destination(plan), known.get(DESTINATION)),
+    )
+
+
+def _sums(shard: Shard, plan: Plan, ledger: Ledger) -> dict[str, Sums]:
+    jobs = jobs_of(shard, ledger)
+    if not jobs:
+        return {}
+    entries = ledger.read_shard(shard) if shard.blocks is None else [ledger.read_big_file(shard.key).entry]
+    wanted = {SOURCE: {one.path for one in entries}, DESTINATION: {one.placed.path for one in entries}}
+    ends = {SOURCE: plan.request.source, DESTINATION: plan.request.destination}
+    found: dict[str, Sums] = {}
+    for end, job_id in jobs.items():
+        place = ends.get(end)
+        if isinstance(place, S3Location):
+            try:
+                found[end] = reported(job_id, place, wanted[end], plan.origin.bucket, ledger)
+            except (NotFound, ValueError):
+                continue  # its objects are read
+    return found
+
+
+def _telling(tree: Tree, sums: Sums | None) -> Tree:
+    return cast("Tree", ComputedTree(tree, sums)) if sums else tree
+
+
+class ComputedTree:
+    """A ``Tree`` to compare: an object that has the ETag of one that S3 computed a checksum of tells that checksum."""
+
+    def __init__(self, tree: Tree, sums: Sums) -> None:
+        self._tree, self._sums = tree, sums
+        self.overlaps = tree.overlaps
+
+    def __getattr__(self, name: str) -> Any:
+        """All else."""
+        return getattr(self._tree, name)
+
+    def find_stored(self, path: str) -> Found | None:
+        found = self._tree.find_stored(path)
+        if found is None or found.crc64nvme is not None:
+            return found
+        checksum = self._sums.get((path, bare(found.entry.etag)))
+        return found if checksum is None else replace(found, crc64nvme=from_base64(checksum))

@@ -1,0 +1,153 @@
+"""How far the computing of checksums is, in the run's ledger, and the reports that S3 writes beside it.
+
+The ledger says which job is about which shard, and S3's role alone writes the reports: what is taken for a checksum
+never comes from the ledger. Every document is written once, so a task that runs twice goes on with the jobs that are
+asked for already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from hashlib import sha256
+
+from msgspec import Struct
+
+from fanout.checksums.rows import computed_in, report_files, report_rows
+from fanout.ledger.ledger import Ledger
+from fanout.model.location import S3Location
+from fanout.model.shard import Shard
+from fanout.ports.checksum_jobs import JobAsked, JobState
+
+_ASKED = "checksums/jobs/asked/"
+_JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
+
+
+class Part(Struct, frozen=True):
+    """The objects of one end in a job; ``manifest`` is the key of their list in the work bucket."""
+
+    end: str
+    manifest: str
+    versioned: bool
+    objects: int
+    bytes: int
+
+
+class Asked(Struct, frozen=True):
+    """The jobs about the shards from ``first`` up to ``after``, one an end; asked for ``at``."""
+
+    number: int
+    at: float
+    first: int
+    after: int
+    parts: list[Part]
+
+
+class Created(Struct, frozen=True):
+    """A job that S3 took, or why it did not."""
+
+    job_id: str
+    refused: str = ""
+
+
+class Ended(Struct, frozen=True):
+    """A job that is over: with how many checksums, or why with none."""
+
+    state: JobState
+    objects: int = 0
+    said: str = ""
+
+
+class InJob(Struct, frozen=True):
+    """The number of the jobs that a shard's objects are in."""
+
+    number: int
+
+
+def asked_key(number: int) -> str:
+    """The jobs of a number."""
+    return f"{_ASKED}{number:06d}.json"
+
+
+def created_key(number: int, end: str) -> str:
+    """The job of an end."""
+    return f"checksums/jobs/created/{number:06d}-{end}.json"
+
+
+def ended_key(number: int, end: str) -> str:
+    """How the job of an end ended."""
+    return f"checksums/jobs/ended/{number:06d}-{end}.json"
+
+
+def manifest_key(number: int, end: str, nonce: str) -> str:
+    """A list of objects; one that no job was asked with is read by nobody."""
+    return f"checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv"
+
+
+def shard_key(shard: Shard) -> str:
+    """In which jobs the objects of a shard are; the parts of a big file share the answer."""
+    name = shard.id if shard.blocks is None else sha256(shard.key.encode()).hexdigest()[:32]
+    return f"checksums/jobs/shards/{name}.json"
+
+
+def all_asked(ledger: Ledger) -> list[Asked]:
+    """All jobs that the run asked for, in their order."""
+    return [ledger.read(key, Asked) for key in ledger.keys(_ASKED)]
+
+
+def token_of(number: int, end: str, ledger: Ledger) -> str:
+    """The token of a job, the same in every attempt."""
+    return sha256(f"{ledger.prefix}{number}/{end}".encode()).hexdigest()
+
+
+def job_of(asked: Asked, part: Part, ledger: Ledger) -> JobAsked:
+    """The job as S3 is asked for it."""
+    reports = ledger.reports().prefix.removesuffix("/")
+    return JobAsked(token_of(asked.number, part.end, ledger), part.manifest, part.versioned, reports)
+
+
+def reported(
+    job_id: str, end: S3Location, wanted: Collection[str] | None, bucket: str, ledger: Ledger
+) -> dict[tuple[str, str], str]:
+    """The checksums in a job's report by path and ETag, of all paths or of those wanted.
+
+    Raises ``NotFound``, and ``ValueError`` for no whole report.
+    """
+    if not _JOB_ID.fullmatch(job_id):
+        raise ValueError(f"{job_id[:40]!r} is no job")
+    reports = ledger.reports()
+    folder = f"job-{job_id}/"
+    files = report_files(reports.read_bytes(f"{folder}manifest.json"), bucket, reports.prefix + folder)
+
+    def rows() -> Iterator[list[str]]:
+        for name, md5 in files:
+            yield from report_rows(reports.read_bytes(folder + name), md5)
+
+    return computed_in(rows(), end.bucket, end.prefix, wanted)
+
+
+def jobs_of(shard: Shard, ledger: Ledger) -> dict[str, str]:
+    """The ids of the jobs by end that are complete and are about a shard."""
+    found = ledger.find(shard_key(shard), InJob)
+    asked = None if found is None else ledger.find(asked_key(found.number), Asked)
+    if asked is None:
+        return {}
+    jobs = {}
+    for part in asked.parts:
+        created = ledger.find(created_key(asked.number, part.end), Created)
+        ended = ledger.find(ended_key(asked.number, part.end), Ended)
+        if created is not None and ended is not None and ended.state is JobState.COMPLETE:
+            jobs[part.end] = created.job_id
+    return jobs
+
+
+def computing_asked(ledger: Ledger) -> tuple[int, int]:
+    """How many jobs, and how many objects in them, S3 took; of a run and of its verification."""
+    jobs = objects = 0
+    for one in (ledger, ledger.verification()):
+        for asked in all_asked(one):
+            for part in asked.parts:
+                created = one.find(created_key(asked.number, part.end), Created)
+                if created is not None and not created.refused:
+                    jobs, objects = jobs + 1, objects + part.objects
+    return jobs, objects
