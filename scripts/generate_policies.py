@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from scripts.ledger_rights import STATE_MACHINE, WRITERS, closed_to, kept_from, written_by
 
 TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
-# The functions whose roles each parameter names, in that order; the other parameter is that of the second file system.
+# The functions whose roles each parameter names, in that order; OTHERS are those of the same functions elsewhere.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Roles": (
         *("PlanTransfer", "GatherSegments", "PartitionShards", "RecordShardFailure", "BeginDeletion"),
@@ -23,7 +23,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "ProbeRoles": ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe", "SummariseProbe"),
     "StartBatchRole": ("StartBatch",),
 }
-TWICE = ("MountRoles", "ProbeRoles")
+# Parameters of the same functions made once more, and the condition under which they are.
+OTHERS: dict[str, dict[str, str]] = {
+    "MountRoles": {"SecondMountRoles": "HasSecondMount", "OutsideRoles": "HasOutside"},
+    "ProbeRoles": {"SecondProbeRoles": "HasSecondMount"},
+}
 _WIDTH = 150
 _BLANK = "\0"  # none at which a line may break
 _HEAD = """\
@@ -44,6 +48,9 @@ Parameters:
   SecondMountRoles:
     Type: String
     Description: The same of a second file system. Empty for none.
+  OutsideRoles:
+    Type: String
+    Description: The same outside the network. Empty for none.
   ProbeRoles:
     Type: String
     Description: Roles of the functions of a probe, joined by commas.
@@ -56,6 +63,7 @@ Parameters:
 
 Conditions:
   HasSecondMount: !Not [!Equals [!Ref SecondMountRoles, ""]]
+  HasOutside: !Not [!Equals [!Ref OutsideRoles, ""]]
   HasEvents: !Not [!Equals [!Ref StartBatchRole, ""]]
 
 Resources:
@@ -104,11 +112,10 @@ def _closed(function: str) -> str:
 
 
 def _roles(group: str, number: int) -> str:
-    one = f'        - !Select [{number}, !Split [",", !Ref {group}]]'
-    if group not in TWICE:
-        return one
-    second = f'!Select [{number}, !Split [",", !Ref Second{group}]]'
-    return f"{one}\n        - !If [HasSecondMount, {second}, !Ref AWS::NoValue]"
+    chosen = f'!Select [{number}, !Split [",", !Ref {{}}]]'
+    others = OTHERS.get(group, {}).items()
+    conditional = [f"!If [{condition}, {chosen.format(name)}, !Ref AWS::NoValue]" for name, condition in others]
+    return "\n".join(f"        - {one}" for one in (chosen.format(group), *conditional))
 
 
 def _patterns(patterns: tuple[str, ...]) -> str:

@@ -7,19 +7,27 @@ from typing import Any
 import pytest
 
 from fanout.flow.steps import MOUNTING, STEPS, Mount, functions_of
+from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
+from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
+from fanout.request.plan import Plan
 
 OFFERED: list[dict[str, str]] = [
-    {name: f"{mount}.{name}" for name in MOUNTING.values()} for mount in ("first", "second")
+    {name: f"{mount}.{name}" for name in MOUNTING.values()} for mount in ("first", "second", "outside")
 ]
 MOUNTS = ("data", "archive")
 
 
-def sides(source: str, destination: str, offered: Any = None) -> tuple[set[str], set[str]]:
+def chosen(document: Json, offered: Any = None, regions: Any = None) -> dict[str, str]:
+    """The function of each state."""
+    plan = Plan("run", parse_request(document, MOUNTS, 1), Rates(0.01, 1e6), regions=regions or {})
+    return functions_of(plan, MOUNTS, OFFERED if offered is None else offered)
+
+
+def sides(source: str, destination: str, offered: Any = None, regions: Any = None) -> tuple[set[str], set[str]]:
     """The mounts of the functions of both sides' states."""
-    request = parse_request({"source": source, "destination": destination}, MOUNTS, 1)
-    found = functions_of(request, MOUNTS, OFFERED if offered is None else offered)
+    found = chosen({"source": source, "destination": destination}, offered, regions)
     assert {state: arn.partition(".")[2] for state, arn in found.items()} == MOUNTING
     of_source, of_destination = (
         {found[state].partition(".")[0] for state in MOUNTING if STEPS[state].mount is side}
@@ -47,6 +55,13 @@ def test_each_state_is_on_the_mount_that_it_needs(
     assert sides(source, destination) == ({of_source}, {of_destination})
 
 
+@pytest.mark.parametrize("bucket", ["bucket", "other"])
+def test_between_two_buckets_of_which_one_is_far_no_function_is_in_a_network(bucket: str) -> None:
+    far = {bucket: "eu-west-1"}
+    assert sides("s3://bucket/a/", "s3://other/b/", regions=far) == ({"outside"}, {"outside"})
+    assert sides("s3://bucket/a/", "efs://archive/a", regions=far) == ({"second"}, {"second"})
+
+
 def test_a_mount_without_functions_is_named() -> None:
     with pytest.raises(InvalidRequest, match="no functions on 'archive'"):
         sides("efs://data/a", "efs://archive/a", OFFERED[:1])
@@ -54,10 +69,7 @@ def test_a_mount_without_functions_is_named() -> None:
 
 def test_a_move_deletes_with_the_functions_of_the_source() -> None:
     ends = {"source": "efs://data/a", "destination": "efs://archive/a"}
-    found = {
-        mode: functions_of(parse_request({**ends, "mode": mode}, MOUNTS, 1), MOUNTS, OFFERED)
-        for mode in ("copy", "move")
-    }
+    found = {mode: chosen({**ends, "mode": mode}) for mode in ("copy", "move")}
     changed = {state for state, function in found["move"].items() if function != found["copy"][state]}
     assert changed == {"DeleteShard", "RemoveDirectories"}
     assert found["move"]["DeleteShard"] == "first.DeleteShard"

@@ -11,7 +11,9 @@ import pytest
 from cfnlint.api import lint
 
 from fanout.flow.steps import MOUNTING, functions_of
+from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
+from fanout.request.plan import Plan
 
 from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, source_text, states, substitutions, tasks
 
@@ -91,7 +93,7 @@ def test_the_plan_knows_a_function_for_every_state_that_it_chooses_one_for() -> 
     plan = next(task.body for task in TASKS if task.name == "PlanTransfer")
     offered = plan["Parameters"]["Payload"]["functions"]
     request = parse_request({"source": "efs://a/x", "destination": "efs://b/y"}, ("a", "b"), 1)
-    functions = functions_of(request, ("a", "b"), offered)
+    functions = functions_of(Plan("run", request, Rates(0.01, 1e6)), ("a", "b"), offered)
     assert sorted(functions) == sorted(CHOSEN)
     assert set(functions.values()) < set(offered[0].values()) | set(offered[1].values())
 

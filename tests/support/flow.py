@@ -28,6 +28,7 @@ from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
@@ -90,6 +91,8 @@ class World:
     access_points: Json = field(default_factory=dict)
     function: FunctionSize = field(default_factory=FunctionSize)
     allows: StackAllows = field(default_factory=StackAllows)
+    way_out: WayOut = WayOut.NONE
+    regions: dict[str, str] = field(default_factory=dict)
     mounts: tuple[str, ...] = ("data",)
     entered: list[str] = field(default_factory=list)
     short: bool = False
@@ -139,7 +142,7 @@ class World:
             entry_copier,
             archive=lambda plan: self.archive if plan.request.brings_back else None,
             checksum_jobs=lambda _plan: self.checksum_jobs,
-            objects=lambda _request: self.objects,
+            objects=lambda _plan: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
             deployed=Deployed(
@@ -149,7 +152,10 @@ class World:
                 function=self.function,
                 access_points=self.access_points,
                 computes_checksums=self.checksum_jobs is not None,
+                region="us-east-1",
+                way_out=self.way_out,
             ),
+            far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
             signer=self.signer,
             turns=self.turns,
             forks=lambda _: self.forks,
@@ -204,7 +210,7 @@ class World:
         """The data that states hand on: the reference to the ledger, and more."""
         plan = self.ledger.read_plan()
         offered = definition()["States"]["PlanTransfer"]["Parameters"]["Payload"]["functions"]
-        functions = functions_of(plan.request, self.mounts, offered)
+        functions = functions_of(plan, self.mounts, offered)
         return {"run": {**run_reference(plan, self.ledger, "work"), "functions": functions}, **more}
 
     def shards(self, key: str = "shards.json") -> Json:

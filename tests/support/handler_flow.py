@@ -27,6 +27,8 @@ class HandlerFlow:
 
     running: ClassVar[str] = ""
     """The function that is at work, as the template calls it; empty for none."""
+    in_network: ClassVar[bool] = False
+    """Whether it is in the network of a mount."""
 
     def __init__(
         self,
@@ -128,14 +130,14 @@ class HandlerFlow:
         return json.loads(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
 
     def _call(self, function: str, event: dict[str, Any]) -> Any:
-        word = function.removeprefix("Second")
         first, second = self._mounts.items()
-        seen = (
-            dict([second if function.startswith("Second") else first]) if word in (*MOUNTED, *PROBING) else self._mounts
-        )
+        set_of = {"Second": dict([second]), "Outside": {}}
+        prefix = next((one for one in set_of if function.startswith(one)), "")
+        word = function.removeprefix(prefix)
+        seen = set_of.get(prefix, dict([first])) if word in (*MOUNTED, *PROBING) else self._mounts
         self._monkeypatch.setenv("FANOUT_MOUNTS", json.dumps(seen))
         self._bootstrap.settings.cache_clear()
-        HandlerFlow.running = f"{word}Function"
+        HandlerFlow.running, HandlerFlow.in_network = f"{word}Function", word in MOUNTED and bool(seen)
         try:
             return self._invoke(word, event)
         finally:

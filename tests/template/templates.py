@@ -31,6 +31,9 @@ MOUNTED = {
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }
+# Stacks of the same functions, by what stands before their names, and the conditions under which they are there.
+AGAIN = {"Second": "SecondMount", "Outside": "Outside"}
+CONDITIONS_OF = {"SecondMount": "HasSecondMount", "Outside": "LeavesRegion"}
 # Each has a template of its own.
 PACING = {"PaceCopyFunction"}
 CHECKSUMS = {"ComputeChecksumsFunction"}
@@ -108,9 +111,16 @@ def functions() -> dict[str, Resource]:
         variables = function["Environment"]["Variables"]
         function["Environment"] = {"Variables": {**shared["Environment"]["Variables"], **variables}}
     for name, r in of_type("AWS::Lambda::Function").items():
-        own = r["Properties"]
+        own = {key: with_mount(value) for key, value in r["Properties"].items()}
+        own["Environment"] = {"Variables": {k: with_mount(v) for k, v in own["Environment"]["Variables"].items()}}
         found[name] = {**own, "CodeUri": own["Code"].removeprefix("../"), "Tracing": own["TracingConfig"]["Mode"]}
     return found
+
+
+def with_mount(value: Any) -> Any:
+    """The value that a function has where it mounts a file system."""
+    chosen = value.get("Fn::If") if isinstance(value, dict) else None
+    return chosen[1] if chosen and chosen[0] == "Mounts" else value
 
 
 def sizes_of(function: Resource) -> tuple[list[float], list[float]]:
@@ -132,7 +142,7 @@ def folder_of(function: str) -> Path:
 
 
 def arns() -> dict[str, Any]:
-    """What the main template calls the ARN of each function of a transfer, of a twin on the second file system too."""
+    """What the main template calls the ARN of each function of a transfer, and of those that are made once more."""
     found: dict[str, Any] = {
         name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in NESTED_FUNCTIONS
     }
@@ -140,7 +150,8 @@ def arns() -> dict[str, Any]:
         found |= {name: {"Fn::GetAtt": [stack, f"Outputs.{name}Arn"]} for name in names}
     for name in MOUNTED:
         found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}
-        found[f"Second{name}"] = {"Fn::GetAtt": ["SecondMount", f"Outputs.{name}Arn"]}
+        for prefix, stack in AGAIN.items():
+            found[f"{prefix}{name}"] = {"Fn::GetAtt": [stack, f"Outputs.{name}Arn"]}
     return found
 
 

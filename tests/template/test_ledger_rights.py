@@ -13,6 +13,7 @@ import pytest
 from fanout.ledger import keys
 from scripts import generate_policies
 from scripts import ledger_rights as rights
+from scripts.generate_policies import OTHERS
 from scripts.ledger_rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
 from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS, WORK
 from tests.functions.test_work_bucket import WIDE
@@ -84,9 +85,17 @@ def test_each_policy_is_given_to_the_role_of_its_function() -> None:
             roles = resources()[f"{word}LedgerPolicy"]["Properties"]["Roles"]
             assert roles[0] == {"Fn::Select": [number, {"Fn::Split": [",", {"Ref": group}]}]}
             assert _role_names(given[group])[number] == f"{word}Role"
-            if group in generate_policies.TWICE:
-                second = {"Fn::Select": [number, {"Fn::Split": [",", {"Ref": f"Second{group}"}]}]}
-                assert roles[1:] == [{"Fn::If": ["HasSecondMount", second, {"Ref": "AWS::NoValue"}]}]
+            others = OTHERS.get(group, {}).items()
+            assert roles[1:] == [
+                {
+                    "Fn::If": [
+                        condition,
+                        {"Fn::Select": [number, {"Fn::Split": [",", {"Ref": name}]}]},
+                        {"Ref": "AWS::NoValue"},
+                    ]
+                }
+                for name, condition in others
+            ]
 
 
 def _role_names(value: object) -> list[str]:
@@ -180,8 +189,8 @@ def test_the_policy_of_the_work_bucket_knows_every_role_that_writes_it() -> None
             text = text.replace(json.dumps({"Fn::GetAtt": [stack, f"Outputs.{name}"]}), json.dumps(output["Value"]))
     named = re.findall(r"\$\{(\w+)Role\.RoleId\}:\*", text)
     assert set(named) == set(WRITERS)
-    twice = {one for group in generate_policies.TWICE for one in generate_policies.GROUPS[group]}
-    assert sorted(named) == sorted([*WRITERS, *twice])
+    again = [one for group, names in generate_policies.GROUPS.items() for _ in OTHERS.get(group, ()) for one in names]
+    assert sorted(named) == sorted([*WRITERS, *again])
 
 
 def test_the_policy_of_the_work_bucket_fits() -> None:

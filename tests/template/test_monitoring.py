@@ -202,7 +202,9 @@ def test_a_saved_query_asks_every_function() -> None:
     first, second, probe, twin = ({"Fn::GetAtt": [name, "Outputs.LogGroupNames"]} for name in nested)
     own = [group for name, group in groups.items() if name not in NESTED_FUNCTIONS]
     alone = [{"Fn::GetAtt": [name, "Outputs.LogGroupName"]} for name in ("Pacing", "Checksums")]
-    twins = [{"Fn::If": ["HasSecondMount", one, {"Ref": "AWS::NoValue"}]} for one in (second, twin)]
+    outside = {"Fn::GetAtt": ["Outside", "Outputs.LogGroupNames"]}
+    others = ((second, "HasSecondMount"), (twin, "HasSecondMount"), (outside, "LeavesRegion"))
+    twins = [{"Fn::If": [condition, one, {"Ref": "AWS::NoValue"}]} for one, condition in others]
     assert sorted(map(str, asked)) == sorted(map(str, [*own, first, *alone, probe, *twins]))
     queries = of_type("AWS::Logs::QueryDefinition")
     assert len(queries) >= 5

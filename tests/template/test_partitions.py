@@ -25,7 +25,10 @@ ENDPOINTS = {"s3", "states", "elasticfilesystem", "monitoring", "lambda", "kms"}
 
 
 def everything(place: Place) -> dict[str, str]:
-    """Parameters with which every resource is made but those of an existing file system."""
+    """Parameters with which every resource is made but those of an existing file system.
+
+    No stack may have them all: WayOut and AllFunctionsInVpc exclude each other.
+    """
     arn, at = f"arn:{place.partition}", f"{place.region}:111122223333"
     return {
         "ReadBucketArns": f"{arn}:s3:::a,{arn}:s3:::b",
@@ -38,6 +41,7 @@ def everything(place: Place) -> dict[str, str]:
         "EncryptionKeyArn": f"{arn}:kms:{at}:key/11111111-2222-3333-4444-666666666666",
         "PermissionsBoundaryArn": f"{arn}:iam::111122223333:policy/boundary",
         "AllFunctionsInVpc": "true",
+        "WayOut": "buckets",
         "Certificates": "true",
         "NotifyEmail": "me@example.com",
         "ScheduleExpression": "rate(1 day)",

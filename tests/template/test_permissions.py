@@ -204,7 +204,10 @@ def test_what_writes_may_name_one_acl_and_no_other() -> None:
 def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
     (statement,) = [s for name, s in policies() if name == "KmsKeysPolicy"]
     assert statement["Resource"] == {"Fn::Split": [",", {"Ref": "KmsKeyArns"}]}
-    assert "kms:ViaService" in statement["Condition"]["StringEquals"]
+    condition, anywhere, here = statement["Condition"]["Fn::If"]
+    assert condition == "LeavesRegion"
+    assert anywhere == {"StringLike": {"kms:ViaService": {"Fn::Sub": "s3.*.${AWS::URLSuffix}"}}}
+    assert here == {"StringEquals": {"kms:ViaService": {"Fn::Sub": "s3.${AWS::Region}.${AWS::URLSuffix}"}}}
     # Every HEAD asks for the checksum, and every upload has one: of an encrypted object both need its key.
     objects = ("ReadObjectsPolicy", "ReadBackPolicy", "WriteObjectsPolicy", "DeleteObjectsPolicy", "BeginUploadsPolicy")
     users = roles_with("KmsKeysPolicy")

@@ -94,6 +94,8 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         *((without(SECOND, name), name) for name in SECOND if name != "SecondAccessPointArn"),
         ({**EXISTING, **SECOND, "SecondAccessPointArn": EXISTING["ExistingAccessPointArn"]}, "are to differ"),
         ({**SECOND, "SecondMountName": "data"}, "are to differ"),
+        ({"WayOut": "buckets", "AllFunctionsInVpc": "true"}, "AllFunctionsInVpc"),
+        ({"WayOut": "mounts"}, "ExistingAccessPointArn"),
         (without(SCHEDULE, "ScheduleRequest"), "ScheduleRequest"),
         (without(SCHEDULE, "ScheduleExpression"), "ScheduleExpression"),
         (without(EVENTS, "EventRequest"), "EventRequest"),

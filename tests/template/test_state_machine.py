@@ -10,7 +10,9 @@ from typing import Any
 from fanout.facts import aws
 from fanout.flow.steps import MOUNTING
 from tests.template.templates import (
+    AGAIN,
     BESIDE,
+    CONDITIONS_OF,
     MOUNTED,
     PROBE,
     PROBE_STATE_MACHINE,
@@ -28,7 +30,7 @@ from tests.template.templates import (
 def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     """So the function's own time-out is what is reported, and no attempt runs on unseen while it is retried."""
     limits = {
-        f"${{{prefix}{name}Arn}}": max(sizes_of(f)[0]) for name, f in functions().items() for prefix in ("", "Second")
+        f"${{{prefix}{name}Arn}}": max(sizes_of(f)[0]) for name, f in functions().items() for prefix in ("", *AGAIN)
     }
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
     # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy, TakeOver that of GatherSegments.
@@ -62,11 +64,11 @@ def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -
     (machine,) = of_type("AWS::Serverless::StateMachine").values()
     substitutions = machine["Properties"]["DefinitionSubstitutions"]
     assert set(substitutions) == placeholders
-    twins = {f"Second{name}" for name in MOUNTED}
+    twins = {f"{prefix}{name}": CONDITIONS_OF[stack] for name in MOUNTED for prefix, stack in AGAIN.items()}
 
     def given(otherwise: Any) -> dict[str, Any]:
         return {
-            f"{name}Arn": {"Fn::If": ["HasSecondMount", arn, otherwise]} if name in twins else arn
+            f"{name}Arn": {"Fn::If": [twins[name], arn, otherwise]} if name in twins else arn
             for name, arn in arns().items()
         }
 

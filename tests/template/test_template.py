@@ -123,7 +123,7 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS"}
         needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
         assert {key: value for key, value in variables.items() if key not in own} == needed
-    for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
+    for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Outside", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
         assert given.get("SetIds", {"Ref": "SetIds"}) == {"Ref": "SetIds"}
         assert given.get("AllowedOwners", {"Ref": "AllowedOwners"}) == {"Ref": "AllowedOwners"}
@@ -181,6 +181,25 @@ def test_the_functions_on_the_second_file_system_differ_in_what_they_mount_alone
     assert all(given[name] == {"Fn::If": ["HasSecondMount", twin[name], ""]} for name in staging)
     assert twin["AccessPointArn"] == {"Ref": "SecondAccessPointArn"}
     assert twin["MountSubnetIds"] == {"Fn::Join": [",", {"Ref": "SecondSubnetIds"}]}
+
+
+def test_the_functions_outside_the_network_mount_nothing() -> None:
+    (_, given), (path, outside) = stacks()["FirstMount"], stacks()["Outside"]
+    assert path == NESTED / "mounted.yaml"
+    assert {name for name in given if given[name] != outside[name]} == OF_A_MOUNT | {
+        "StagedPolicyArn",
+        "UnstagePolicyArn",
+    }
+    assert not any(outside[name] for name in ("AccessPointArn", "FileSystemId", "MountSubnetIds", "StagedPolicyArn"))
+    assert template()["Resources"]["Outside"]["Condition"] == "LeavesRegion"
+    own = template(path)["Resources"]
+    mounting = {name for name, one in own.items() if one.get("Condition") == "Mounts"}
+    assert mounting == {"NetworkPolicy", "MountReadPolicy", "MountWritePolicy"}
+    for name in MOUNTED:
+        properties = own[name]["Properties"]
+        nothing = [properties[key]["Fn::If"][2] for key in ("VpcConfig", "FileSystemConfigs")]
+        assert nothing == [{"Ref": "AWS::NoValue"}] * 2
+        assert properties["Environment"]["Variables"]["FANOUT_MOUNTS"]["Fn::If"][2] == "{}"
 
 
 def test_a_probe_mounts_what_the_transfers_of_its_file_system_mount() -> None:

@@ -2,7 +2,8 @@
 
 The table is ``STEPS``. A plan chooses the function of a step with a ``mount``: one that sees the source or the
 destination; where that end is a bucket, one that sees the other end. A transfer inside S3 uses the first mount's
-functions. A move runs DeleteShard and RemoveDirectories on the source's.
+functions, or those outside the network where it leaves the region. A move runs DeleteShard and RemoveDirectories on the
+source's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fanout.flow.calls import Stack, UseCase
 from fanout.flow.events import field
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.request.request import Request
+from fanout.request.plan import Plan
 from fanout.work.context import Context
 
 HandsBack = Callable[[Json, Context], Json]
@@ -97,8 +98,8 @@ def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = c
 def _plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
     request, execution, offered = (field(event, name) for name in ("request", "execution", "functions"))
 
-    def chosen(parsed: Request) -> Json:
-        return functions_of(parsed, stack.mounts, offered)
+    def chosen(plan: Plan) -> Json:
+        return functions_of(plan, stack.mounts, offered)
 
     return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
 
@@ -195,15 +196,21 @@ STEPS = {
 }
 # A round of one segment is listed as any segment is.
 STEPS["ListOneSegment"] = replace(STEPS["ListSegment"], acts_as="ListSegment")
+# Where the functions outside the network stand among those that the state machine offers.
+OUTSIDE = 2
 # Each state whose function a plan chooses, and that function.
 MOUNTING = {state: step.function for state, step in STEPS.items() if step.mount and not step.acts_as}
 
 
-def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The function of each state that mounts; ``offered`` holds for each mount its functions by their names.
+def functions_of(plan: Plan, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The function of each state that mounts.
 
+    ``offered`` holds the functions, by their names, of two mounts and those outside the network, which see none.
     Raises ``InvalidRequest`` for a mount that the stack has no functions for.
     """
+    if plan.leaves_network:
+        return {state: offered[OUTSIDE][name] for state, name in MOUNTING.items()}
+    request = plan.request
     names = [end.mount for end in (request.source, request.destination) if not end.is_keyed]
     names = names or list(mounts[:1])
     source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))

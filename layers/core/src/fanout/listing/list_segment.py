@@ -78,7 +78,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         looks, lookups = writer.looks, Lookups(plan, source_tree, writer.looks.find)
         assert request.manifest is not None
         deadline = context.deadline()
-        lines = ManifestLines(context.objects(request), request.manifest, segment.manifest, deadline)
+        lines = ManifestLines(context.objects(plan), request.manifest, segment.manifest, deadline)
         in_time = partial(_late, context, deadline, notes)
         is_late = lambda number: number == looks.rows or in_time(number)  # noqa: E731
         with LookupQueue(ask, settler.settle) as queue:

@@ -76,7 +76,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
         if is_read_there or not any(nest(place.key, prefix) for prefix in _WORK_PREFIXES):
             continue  # nothing else of the stack lies there, whichever bucket it is
         try:
-            is_work_bucket = context.objects(plan.request).lists(place.bucket, key)
+            is_work_bucket = context.objects(plan).lists(place.bucket, key)
         except AccessDenied as error:
             raise AccessDenied("ListObjectsV2", f"s3://{place.bucket}/{key}", _LET_IT_BE_LISTED) from error
         if is_work_bucket:

@@ -26,6 +26,7 @@ from fanout.model.document import Json, utc
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
+from fanout.planning.far_buckets import find_far
 from fanout.planning.first_round import first_round
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
@@ -44,7 +45,7 @@ from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
 
-def no_functions(_request: Request) -> Json:
+def no_functions(_plan: Plan) -> Json:
     """None: the run is carried out in one process."""
     return {}
 
@@ -55,7 +56,7 @@ def plan_transfer(
     mounts: tuple[str, ...],
     max_concurrency: int,
     bucket: str,
-    functions: Callable[[Request], Json] = no_functions,
+    functions: Callable[[Plan], Json] = no_functions,
     execution: str = "",
 ) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
@@ -73,8 +74,6 @@ def plan_transfer(
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     refuse_work_bucket(request, bucket)
     check_signer(request, context)
-    check_checksums(request, context)
-    called = functions(request)
     notes: list[str] = []
     behind = find_behind(request, context, notes)
     request = without_own_names(request, behind, notes)
@@ -96,8 +95,11 @@ def plan_transfer(
         move_began=_move_began(request, earlier, began),
         behind=behind,
         asked=asked_at(context.ledger, began),
+        regions=find_far(request, context),
     )
+    check_checksums(plan, context)
     check_finish(plan)
+    called = functions(plan)
     refuse_behind(plan, bucket)
     check_ends(plan, context, on_mount=False)
     notes += refuse_same_bucket(plan, context)
@@ -107,7 +109,7 @@ def plan_transfer(
     if other is not None:
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
-        pieces = [] if earlier else first_round(request, context.objects(request))
+        pieces = [] if earlier else first_round(request, context.objects(plan))
     plan, ledger = _written(plan, Asked(document), ledger)
     request = plan.request
     context = replace(context, ledger=ledger)
@@ -159,13 +161,20 @@ def check_finish(plan: Plan) -> None:
         finish_at(plan.request.limits.finish_by, plan.asked)
 
 
-def check_checksums(request: Request, context: Context) -> None:
+def check_checksums(plan: Plan, context: Context) -> None:
     """Raise ``InvalidRequest`` for checksums that nothing here can have S3 compute."""
-    if request.computes_checksums and not context.deployed.computes_checksums:
+    if not plan.request.computes_checksums:
+        return
+    if not context.deployed.computes_checksums:
         raise InvalidRequest(
             "checksums",
             "the stack has no role for jobs of S3 Batch Operations",
             "leave it out, or deploy the stack with ComputedChecksums: true",
+        )
+    if plan.regions:
+        far = ", ".join(f"{bucket} is in {region}" for bucket, region in sorted(plan.regions.items()))
+        raise InvalidRequest(
+            "checksums", f"a job computes those of its own region's buckets, and {far}", "leave it out"
         )
 
 

@@ -34,7 +34,7 @@ class Plan(Struct, frozen=True):
     ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of
     any other run. The comparison inside a move has it too. ``asked`` is when it first asked for its turn, from which
     ``limits.finish_by`` counts. ``behind`` is what the mounts of S3 Files show, by mount;
-    every other mount is one of EFS.
+    every other mount is one of EFS. ``regions`` are those of the buckets that are not in the stack's.
     """
 
     run_id: str
@@ -48,6 +48,12 @@ class Plan(Struct, frozen=True):
     move_began: float | None = None
     behind: dict[str, Behind] = field(default_factory=dict)
     asked: float = 0.0
+    regions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def leaves_network(self) -> bool:
+        """Whether the run takes functions outside the network: S3 copies between regions for no others."""
+        return self.request.inside_s3 and bool(self.regions)
 
     @property
     def proves_move(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.archives.object_archive import S3Archive
 from fanout.adapters.s3.client.bucket_headers import headers_of_buckets, own_bucket
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.reach import region_of
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
@@ -40,7 +41,6 @@ from fanout.ports.tree import Tree
 from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
-from fanout.request.request import Request
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
 from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.roots import keep_out
@@ -90,14 +90,24 @@ def _data_client() -> S3Client:
     return S3Client(Endpoint(here.region, data.url), lambda: credentials)
 
 
-def _client_for(request: Request) -> S3Client:
-    """The S3 client for the buckets of a request."""
-    return _data_client().for_buckets(headers_of_buckets(request.bucket_options))
+def _client_for(plan: Plan) -> S3Client:
+    """The S3 client for the buckets of a plan."""
+    client = _data_client().for_buckets(headers_of_buckets(plan.request.bucket_options))
+    return client.by_ways(plan.regions, {})
 
 
-def _objects_for(request: Request) -> S3ObjectReader:
-    """The reader of a request's manifest, which may lie in the ledger of an earlier run."""
-    client = _client_for(request)
+def far_buckets(buckets: Iterable[str]) -> dict[str, str]:
+    """The regions of the buckets that are not in the stack's; all are at one endpoint where the S3 is not AWS's."""
+    here = settings()
+    if here.data_endpoint is not None:
+        return {}
+    found = {one: region_of(Endpoint(here.region, here.endpoint_url), one) for one in set(buckets)}
+    return {bucket: region for bucket, region in found.items() if region not in ("", here.region)}
+
+
+def _objects_for(plan: Plan) -> S3ObjectReader:
+    """The reader of a plan's manifest, which may lie in the ledger of an earlier run."""
+    client = _client_for(plan)
     return S3ObjectReader(lambda bucket: _work_client() if bucket == settings().work_bucket else client)
 
 
@@ -187,6 +197,7 @@ def make_context(
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
         objects=_objects_for,
+        far_buckets=far_buckets,
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         deployed=Deployed(
@@ -196,6 +207,8 @@ def make_context(
             function=settings().function,
             access_points=settings().access_points,
             computes_checksums=bool(settings().checksum_role) and settings().data_endpoint is None,
+            region=settings().region,
+            way_out=settings().way_out,
         ),
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
@@ -245,7 +258,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
     if isinstance(location, S3Location):
         objects = plan.request.objects
         return S3Tree(
-            _client_for(plan.request),
+            _client_for(plan),
             location.bucket,
             location.prefix,
             write_headers=write_headers(objects),
@@ -306,7 +319,7 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects
-        client = _client_for(plan.request)
+        client = _client_for(plan)
         headers, overwrite = write_headers(objects), plan.request.overwrite
         return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
     return None
@@ -315,14 +328,14 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
 def ends_are_one_bucket(plan: Plan, key: str) -> bool:
     """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
     request = plan.request
-    return is_one_bucket(_client_for(request), request.destination.bucket, request.source.bucket, key)
+    return is_one_bucket(_client_for(plan), request.destination.bucket, request.source.bucket, key)
 
 
 def make_archive(plan: Plan) -> ObjectArchive | None:
     """The archives of the source's bucket, where the request has objects restored."""
     source = plan.request.source
     if isinstance(source, S3Location) and plan.request.brings_back:
-        return S3Archive(_client_for(plan.request), source)
+        return S3Archive(_client_for(plan), source)
     return None
 
 
@@ -339,7 +352,7 @@ def make_checksum_jobs(plan: Plan) -> ChecksumJobs | None:
         here.account,
         here.checksum_role,
         Place(_work_client(), here.work_bucket, ""),
-        _client_for(plan.request),
+        _client_for(plan),
         {end: place for end, place in places.items() if isinstance(place, S3Location)},
         here.control_url,
     )

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from fanout.model.errors import InvalidRequest
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.way_out import WayOut
 
 
 class DataEndpoint(Struct, frozen=True):
@@ -32,7 +33,8 @@ class Settings(Struct, frozen=True):
     for none. ``checksum_role`` is the ARN of the role of jobs that compute checksums, empty for none; S3 is asked for
     them at ``control_url``, or at the region's. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
-    ``access_points`` are the ARNs of those of its mounts, by mount; PlanTransfer alone is given both.
+    ``access_points`` are the ARNs of those of its mounts, by mount, and ``way_out`` is what they reach besides their
+    region; PlanTransfer alone is given these.
     """
 
     work_bucket: str
@@ -58,6 +60,7 @@ class Settings(Struct, frozen=True):
     allows: StackAllows = field(default_factory=StackAllows)
     access_points: Mapping[str, str] = field(default_factory=dict)
     function: FunctionSize = FunctionSize()
+    way_out: WayOut = WayOut.NONE
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -104,4 +107,5 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
             int(environment.get("FANOUT_FUNCTION_SECONDS", FunctionSize().seconds)),
             int(environment.get("FANOUT_FUNCTION_MEGABYTES", FunctionSize().megabytes)),
         ),
+        way_out=WayOut(environment.get("FANOUT_WAY_OUT", WayOut.NONE)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,8 +21,8 @@ from fanout.ports.pacing import Account
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Turns
 from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
-from fanout.request.request import Request
 
 
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
@@ -45,7 +45,12 @@ def no_checksum_jobs(_plan: Plan) -> ChecksumJobs | None:
     return None
 
 
-def no_objects(_request: Request) -> ObjectReader:
+def none_far(_buckets: Iterable[str]) -> dict[str, str]:
+    """No bucket lies in another region."""
+    return {}
+
+
+def no_objects(_plan: Plan) -> ObjectReader:
     """Reads a place that holds nothing."""
     return NoObjects()
 
@@ -97,6 +102,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
       many times are reserved, 0 for none.
     - ``computes_checksums``: the stack has a role for jobs of S3 Batch Operations.
     - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
+    - ``region`` is the stack's, and ``way_out`` which runs reach another one.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
@@ -105,6 +111,8 @@ class Deployed(Struct, frozen=True, kw_only=True):
     function: FunctionSize = FunctionSize()
     access_points: Mapping[str, str] = field(default_factory=dict)
     computes_checksums: bool = False
+    region: str = ""
+    way_out: WayOut = WayOut.NONE
 
 
 class Context(Struct, frozen=True):
@@ -120,7 +128,8 @@ class Context(Struct, frozen=True):
     - ``checksum_jobs`` has S3 compute checksums; ``None`` where the stack has no role for that.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
-    - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
+    - ``far_buckets`` tells the regions of those buckets that are not in the stack's.
+    - ``objects`` reads the manifest of a plan. ``meter`` measures the file systems of ``file_system_ids``, by mount;
       a mount without an id is not measured.
     - ``deployed``: what a plan asks of the stack.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
@@ -141,7 +150,8 @@ class Context(Struct, frozen=True):
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks
     processors: int = 1
-    objects: Callable[[Request], ObjectReader] = no_objects
+    objects: Callable[[Plan], ObjectReader] = no_objects
+    far_buckets: Callable[[Iterable[str]], dict[str, str]] = none_far
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     deployed: Deployed = field(default_factory=Deployed)

@@ -204,7 +204,7 @@ class S3Tree:
 
         Raises ``Unreachable`` in seconds where no S3 answers.
         """
-        reach(self._client.endpoint, self._bucket)
+        reach(self._client.endpoint_of(self._bucket), self._bucket)
         self._client.list_objects_v2(self._bucket, prefix=self._prefix, max_keys=1)
         if writing:
             key = self._prefix + ".fanout-check"

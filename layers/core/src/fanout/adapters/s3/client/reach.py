@@ -1,4 +1,4 @@
-"""Finds out within seconds whether S3 can be reached at all.
+"""Finds out within seconds whether S3 can be reached at all, and in which region a bucket is.
 
 Without a gateway endpoint a function in a VPC has no route to S3. A connection is not refused but never made. With
 retries on every level a run would hang for many minutes.
@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 
 from fanout.adapters.aws.endpoint import Endpoint, locate
-from fanout.adapters.http.transport import ConnectionBroken, Timeouts, Transport
+from fanout.adapters.http.transport import ConnectionBroken, Response, Timeouts, Transport
 from fanout.model.errors import Unreachable
 
 CONNECT_SECONDS = 4.0
@@ -24,15 +24,29 @@ REMEDY = (
 def reach(
     endpoint: Endpoint, bucket: str, *, connect_seconds: float = CONNECT_SECONDS, attempts: int = ATTEMPTS
 ) -> float:
-    """Ask the bucket's address for a head, unsigned; returns the seconds that it took.
+    """The seconds that an answer to a head takes, asked for unsigned at the bucket's address.
 
     Any answer of an S3 will do. Raises ``Unreachable`` with the remedy if no attempt brings one.
     """
+    began = time.monotonic()
+    _head(endpoint, bucket, connect_seconds, attempts)
+    return time.monotonic() - began
+
+
+def region_of(endpoint: Endpoint, bucket: str) -> str:
+    """The region of a bucket; empty where the S3 does not say, as of a bucket that does not exist.
+
+    S3 says it to everybody, also where it denies or redirects (AmazonS3/latest/API/API_HeadBucket.html).
+    Raises ``Unreachable`` in seconds where no S3 answers.
+    """
+    return _head(endpoint, bucket, CONNECT_SECONDS, ATTEMPTS).headers.get("x-amz-bucket-region", "")
+
+
+def _head(endpoint: Endpoint, bucket: str, connect_seconds: float, attempts: int) -> Response:
     location = locate(endpoint, bucket)
     stall_seconds = max(1, round(connect_seconds))
     transport = Transport(Timeouts(connect_seconds, stall_seconds, connect_seconds + stall_seconds / 4))
     for attempt in range(attempts):
-        began = time.monotonic()
         try:
             found = transport.ask("HEAD", location.origin + location.root, {}, None)
         except ConnectionBroken as error:
@@ -42,7 +56,7 @@ def reach(
             if _is_a_web_page(found.headers):
                 said = f"{location.host} answers {found.status} with a page in HTML"
                 raise Unreachable(f"S3 cannot be reached from here ({said}); name the address of an S3")
-            return time.monotonic() - began
+            return found
     raise AssertionError("no attempt was made")
 
 

@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from fanout.adapters.aws.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint, locate
-from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.aws.sigv4 import encode_path, encode_query
 from fanout.adapters.http.transport import ConnectionBroken, Exchange, Response, Transport
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, as_source
 from fanout.adapters.s3.client.faults import LATE_OPERATIONS, Fault, broken, find_fault, to_error, wrong
+from fanout.adapters.s3.client.ways import Way
 
 _NO_HEADERS: Mapping[str, str] = {}
 Answer = TypeVar("Answer")
@@ -41,7 +42,7 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class S3Requests:
-    """Sends signed requests to one endpoint. Safe to share between threads."""
+    """Sends signed requests to the buckets of one region, and to others of which it is told. Threads may share it."""
 
     def __init__(
         self,
@@ -54,14 +55,13 @@ class S3Requests:
         draw: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._endpoint = endpoint
-        self._credentials = credentials
+        self._way = Way.to(endpoint, credentials)
+        self._ways: Mapping[str, Way] = {}
         self._transport = transport or Transport()
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         self._draw = draw
         self._now = now
-        self._signer = Signer(endpoint.region)
         self._of_buckets: Mapping[str, Headers] = {}
 
     def for_buckets(self, headers: Mapping[str, Headers]) -> Self:
@@ -71,6 +71,15 @@ class S3Requests:
         """
         other = copy(self)
         other._of_buckets = {**headers, **self._of_buckets}
+        return other
+
+    def by_ways(self, regions: Mapping[str, str], credentials: Mapping[str, CredentialsProvider]) -> Self:
+        """The same client, which asks these buckets in their regions, and with these credentials."""
+        if not regions and not credentials:
+            return self
+        other = copy(self)
+        buckets = {*regions, *credentials}
+        other._ways = {one: self._way.other(regions.get(one, ""), credentials.get(one)) for one in buckets}
         return other
 
     def source_headers(self, bucket: str) -> Headers:
@@ -116,7 +125,8 @@ class S3Requests:
 
         With ``place``, that of the body in its object, ``Call.pieces`` hands it over as it comes.
         """
-        location = locate(self._endpoint, bucket)
+        way = self._ways.get(bucket, self._way)
+        location = locate(way.endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
         url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
@@ -126,9 +136,7 @@ class S3Requests:
             headers = {**headers, **own}
 
         def send(fresh: bool) -> Exchange:
-            signed = self._signer.sign(
-                method, location.host, path, query_text, headers, self._credentials(), self._now()
-            )
+            signed = way.signer.sign(method, location.host, path, query_text, headers, way.credentials(), self._now())
             return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh, place=place)
 
         return Call(operation, bucket, key, send, self, hold)
@@ -137,18 +145,12 @@ class S3Requests:
         """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
         if not fault.passing or failures >= self._retry.attempts:
             own = self._of_buckets.get(bucket, _NO_HEADERS)
-            raise to_error(fault, operation, bucket, key, self.region, own) from fault.cause
+            raise to_error(fault, operation, bucket, key, self.endpoint_of(bucket).region, own) from fault.cause
         self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """Where requests are sent to."""
-        return self._endpoint
-
-    @property
-    def region(self) -> str:
-        """The region that requests are signed for."""
-        return self._endpoint.region
+    def endpoint_of(self, bucket: str) -> Endpoint:
+        """Where requests to a bucket are sent, and the region that they are signed for."""
+        return self._ways.get(bucket, self._way).endpoint
 
 
 class Call:

@@ -1,0 +1,58 @@
+"""Finds which buckets of a request lie in other regions than the stack, and refuses what no function reaches.
+
+| the run is between   | WayOut none | buckets                       | mounts                                      |
+|----------------------|-------------|-------------------------------|---------------------------------------------|
+| two buckets          | refused     | functions outside the network | functions outside the network               |
+| a bucket and a mount | refused     | refused                       | functions on the mount, by their network    |
+
+S3 refuses a copy from one region to another that comes by an endpoint of a network; so a run between two buckets never
+takes the functions on a mount, whatever way out they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.model.errors import InvalidRequest
+from fanout.request.parts.way_out import WayOut
+from fanout.request.request import Request
+from fanout.work.context import Context, Deployed
+
+_BETWEEN_BUCKETS = "deploy the stack with WayOut=buckets, or name buckets of {region}"
+_WITH_MOUNT = (
+    "copy between the bucket and one of {region} first (WayOut=buckets), or give the mount's network a NAT gateway and"
+    " deploy the stack with WayOut=mounts"
+)
+
+
+def find_far(request: Request, context: Context) -> dict[str, str]:
+    """The regions of the buckets that are not in the stack's. Raises ``InvalidRequest`` for one that is not reached."""
+    named = list(_buckets_of(request))
+    far = context.far_buckets([bucket for _, bucket in named])
+    for field, bucket in named:
+        if bucket in far:
+            refuse_unreached(field, f"{bucket} is in {far[bucket]}", request, context.deployed)
+    return far
+
+
+def refuse_unreached(field: str, what: str, request: Request, deployed: Deployed) -> None:
+    """Raise ``InvalidRequest`` for what lies out of the functions' reach."""
+    if deployed.way_out.reaches(inside_s3=request.inside_s3):
+        return
+    remedy = _BETWEEN_BUCKETS if request.inside_s3 else _WITH_MOUNT
+    reach = f"the stack in {deployed.region} reaches {_REACHED[deployed.way_out]}"
+    raise InvalidRequest(field, f"{what}, and {reach}", remedy.format(region=deployed.region))
+
+
+_REACHED = {
+    WayOut.NONE: "no other region (WayOut=none)",
+    WayOut.BUCKETS: "other regions from buckets alone (WayOut=buckets)",
+}
+
+
+def _buckets_of(request: Request) -> Iterator[tuple[str, str]]:
+    for field, end in (("source", request.source), ("destination", request.destination)):
+        if end.is_keyed:
+            yield field, end.bucket
+    if request.manifest is not None:
+        yield "manifest", request.manifest.bucket
