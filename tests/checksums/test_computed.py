@@ -19,6 +19,7 @@ from fanout.model.entry import Entry, Found, Kind
 from fanout.model.errors import InvalidRequest, OutOfTime, Transient
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobState, Stored
+from fanout.request.parts.way_out import WayOut
 from tests.support.batch_operations import MemoryJobs, Row, contradicted, no_row, quoted, said, twice
 from tests.support.flow import World
 from tests.support.memory import MemorySource, MemoryTree
@@ -383,6 +384,14 @@ def test_a_stack_that_lost_its_role_reads_all(one: Ends) -> None:
 def test_a_stack_without_a_role_refuses_the_field_by_its_name(one: Ends) -> None:
     one.world.checksum_jobs = None
     with pytest.raises(InvalidRequest, match="ComputedChecksums: true") as refused:
+        one.run()
+    assert refused.value.field == "checksums"
+
+
+def test_no_job_is_asked_for_a_bucket_of_another_region(one: Ends) -> None:
+    one.world.way_out = WayOut.MOUNTS
+    one.world.regions = {"a-bucket": "eu-west-1"}
+    with pytest.raises(InvalidRequest, match="a-bucket is in eu-west-1") as refused:
         one.run()
     assert refused.value.field == "checksums"
 

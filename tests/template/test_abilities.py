@@ -76,7 +76,8 @@ def operations() -> dict[str, bool]:
     for text in sources.values():
         for operation in re.findall(r'\b(?:call|begin|request)\(\s*"([A-Z]\w+)"', text):
             method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
-            found[operation] = any(re.search(rf"\.(?:begin_)?{method}\b", other) for other in sources.values())
+            called = re.compile(rf"\.(?:begin_)?{method}\b|(?<!def )(?<![\w.]){method}\(")
+            found[operation] = any(map(called.search, sources.values()))
     return found
 
 
