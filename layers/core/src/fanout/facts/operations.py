@@ -8,7 +8,7 @@ from __future__ import annotations
 
 # Of a new file, staged and then linked; of directories what 2,000 files in 20 of them share. Where nobody else renames,
 # one RENAME takes the place of LINK and REMOVE.
-COPIED = {"open": 1.0, "write": 1.0, "setattr": 1.0, "close": 1.0, "link": 1.0, "remove": 1.0, "of directories": 0.2}
+COPIED = {"open": 1.0, "write": 1.0, "setattr": 1.0, "close": 1.0, "link": 1.0, "remove": 1.0, "of directories": 0.1}
 # Of a file that a listing found.
 READ = {"open": 1.0, "read": 1.0, "close": 1.0}
 # Of a further name: ACCESS, which Linux asks first (fs.protected_hardlinks), and a look-up where its directory holds
