@@ -9,8 +9,9 @@ from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits
 from fanout.facts.units import MIB
 from fanout.model.file_system import Reading, ThroughputMode
+from fanout.pacing.pace_copy import LEAST_SHARE
 from fanout.pacing.rows import seen_of
-from fanout.pacing.rule import Bounds, Pacing, decide
+from fanout.pacing.rule import Bounds, Pacing, Progress, decide
 
 GB = 10**9
 STEP = 60.0
@@ -35,6 +36,8 @@ class Simulation:
     planned: int = 10
     reserve_percent: float = 0.0
     permitted: float = 1024 * MIB
+    copied_by: float | None = None
+    function_rate: float = FUNCTION_RATE
     now: float = 0.0
     done: float = 0.0
     lowest: float = field(init=False)
@@ -55,15 +58,25 @@ class Simulation:
         """Copy to the end with the pacing; returns the seconds that it took."""
         pacing = Pacing(self.planned, moved_at=-1e9)
         bounds = Bounds(self.most, self.planned, self.reserve_percent)
+        since, done = self.now, self.done
         while self.done < self.todo and self.now < hours * 3600:
             readings = {} if self.silent[0] <= self.now < self.silent[1] else self._told()
             left = self.todo - self.done
             seen = seen_of("data", self.state, readings, self.now, left, 1.0, pacing.bytes_per_second)
             if not self._metrics[CREDITS] and self.state.credits_bytes is not None:  # the plan has just measured
                 seen = type(seen)("data", self.state, left, credits=self.credits)
-            pacing = decide(self.now, pacing, [seen], 0, bounds)
+            after = decide(self.now, pacing, [seen], 0, bounds, self._progress(since, done))
+            if after.concurrency != pacing.concurrency:
+                since, done = self.now, self.done
+            pacing = after
             self._minute(pacing)
         return self.now
+
+    def _progress(self, since: float, done: float) -> Progress | None:
+        """As PaceCopy sees it: the end at the speed since the last change."""
+        if self.copied_by is None or self.done - done < LEAST_SHARE * self.todo:
+            return None
+        return Progress(self.now + (self.now - since) * (self.todo - self.done) / (self.done - done), self.copied_by)
 
     def optimum(self) -> float:
         """Seconds with perfect knowledge, down to the reserve and not below, nobody else on it."""
@@ -73,7 +86,7 @@ class Simulation:
         return moved_fast / fast + (self.todo - moved_fast) / slow
 
     def _minute(self, pacing: Pacing) -> None:
-        wanted = float(pacing.concurrency * FUNCTION_RATE)
+        wanted = float(pacing.concurrency * self.function_rate)
         if pacing.bytes_per_second is not None:
             wanted = min(wanted, pacing.bytes_per_second)
         others = self.others(self.now)
