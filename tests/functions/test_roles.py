@@ -200,6 +200,7 @@ def machine(s3: Any) -> str:
 SPLIT = {"split_bytes": 8 * 1024 * 1024}
 S3_IN, S3_OUT = f"s3://{SOURCE}/in/", f"s3://{TARGET}/out/"
 NAMED = {"object_tags": {"team": "b"}, "object_metadata": {"job": "7"}, "object_acl": "bucket-owner-full-control"}
+IN_TIME = {**SPLIT, "finish_by": "4h"}
 GUARD = {"delete_guard": {"max_percent": 90.0, "max_count": 100}}
 
 
@@ -210,7 +211,7 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("a", {"source": S3_IN, "destination": "efs:///from-s3", "limits": SPLIT, "verify": "all"})
     flow.run("b", {"source": "efs:///in", "destination": f"{S3_OUT}b/", "limits": SPLIT, "verify": "copied"})
     flow.run("b-again", {"source": "efs:///in", "destination": f"{S3_OUT}b/"})
-    flow.run("c", {"source": S3_IN, "destination": f"{S3_OUT}c/", "limits": SPLIT, "verify": "all"})
+    flow.run("c", {"source": S3_IN, "destination": f"{S3_OUT}c/", "limits": IN_TIME, "verify": "all"})
     flow.run("d", {"source": "efs://data/in", "destination": "efs://archive/in", "limits": SPLIT, "verify": "all"})
     flow.run("e", {"source": S3_IN, "destination": "efs:///some", "manifest": f"s3://{SOURCE}/lists/some.csv"})
     (tmp_path / "data/from-s3/extra").mkdir()
@@ -249,7 +250,7 @@ def short_runs(flow: HandlerFlow, s3: Any, tmp_path: Path) -> None:
     """Runs whose states after the plan are one function's."""
     flow.short = True
     runs: list[tuple[str, dict[str, Any]]] = [
-        ("short-a", {"source": S3_IN, "destination": "efs:///short", "limits": SPLIT}),
+        ("short-a", {"source": S3_IN, "destination": "efs:///short", "limits": IN_TIME}),
         ("short-b", {"source": "efs:///in", "destination": f"{S3_OUT}short/", "limits": SPLIT, **NAMED}),
         ("short-c", {"source": S3_IN, "destination": f"{S3_OUT}short-c/", "limits": SPLIT, **NAMED}),
         ("short-d", {"source": "efs:///in", "destination": f"{S3_OUT}short/", "mode": "sync", **GUARD}),

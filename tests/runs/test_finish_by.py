@@ -223,13 +223,13 @@ def test_a_run_that_waited_for_its_turn_counts_from_when_it_asked() -> None:
 def test_a_second_attempt_keeps_the_plan_of_the_first() -> None:
     world = filled()
     partitioned(world, request("10m", **SLOW, shard_seconds=0.1))
-    first = world.ledger.read_json("finish.json"), world.ledger.read_json("shards.json")
+    first = world.ledger.read_json("pacing/finish.json"), world.ledger.read_json("shards.json")
     world.clock.time += 60  # by now another plan might be chosen
     partition_shards(world.context())
-    assert (world.ledger.read_json("finish.json"), world.ledger.read_json("shards.json")) == first
+    assert (world.ledger.read_json("pacing/finish.json"), world.ledger.read_json("shards.json")) == first
 
 
 def test_a_run_without_it_has_neither_choice_nor_document() -> None:
     world = filled()
     summary = world.run()
-    assert summary["forecast"]["finish"] is None and not world.ledger.has("finish.json")
+    assert summary["forecast"]["finish"] is None and not world.ledger.has("pacing/finish.json")
