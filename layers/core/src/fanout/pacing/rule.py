@@ -174,7 +174,7 @@ def _rate(seen: Sequence[Observed], reserve_percent: float) -> tuple[float | Non
 def _in_time(
     now: float, pacing: Pacing, concurrency: int, why: str, bounds: Bounds, progress: Progress
 ) -> tuple[int, str]:
-    """What the guards allow, or less: no more functions than it takes to end in time, no fewer than planned."""
+    """As many functions as the guards allow, but no more than it takes to end in time, and no fewer than planned."""
     current = min(pacing.concurrency, bounds.most)
     if concurrency < current:
         return concurrency, why
