@@ -24,6 +24,7 @@ from fanout.listing.index.copied_index import IndexOf
 from fanout.listing.list_segment import list_segment
 from fanout.listing.rounds import begin_round
 from fanout.model.columns import Listed, in_columns
+from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Prunes, Segment, open_round
 from fanout.partition.partition_shards import partition_shards
@@ -70,27 +71,34 @@ class SystemClock:
         time.sleep(seconds)
 
 
-def run(count: int) -> dict[str, float]:
-    """List, decide and partition so many entries in this process."""
-    tuning.SEGMENT_ENTRIES = count + 1  # one function, to see whether its memory grows
-    source = cast(Tree, SyntheticTree(count, 1, 10**18))
-    destination = cast(Tree, SyntheticTree(count, UNCHANGED_EVERY, 10**18 + 10**10))
-    ledger = Ledger(DiscardingStore(("shards/", "outcomes/", "index/")), "bench")
+def list_and_partition(source: Tree, destination: Tree, ledger: Ledger, request: Json) -> int:
+    """List, decide and partition a whole tree in one segment; returns the number of shards."""
+    tuning.SEGMENT_ENTRIES = sys.maxsize  # one function, to see whether its memory grows
     nonces = (f"n{number}" for number in itertools.count())
 
     def context() -> Context:
         clock = SystemClock()
         return Context(ledger, clock, clock.now() + 86_400, next(nonces), lambda _: source, lambda _: destination)
 
-    request = parse_request({"source": "s3://bucket/tree/", "destination": "efs:///copy"}, ("data",), 1000)
-    ledger.write_plan(Plan("bench", request, DEFAULT_RATES))
+    ledger.write_plan(Plan("bench", parse_request(request, ("data",), 1000), DEFAULT_RATES))
     ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
-    began, cpu_began = time.perf_counter(), time.process_time()
     begin_round(context(), 1, [Segment("")])
     (segment,) = open_round(1, [Segment("")])
-    list_segment(Segment(segment.id, budget_entries=count + 1, budget_seconds=86_400.0), context())
+    list_segment(Segment(segment.id, budget_entries=sys.maxsize, budget_seconds=86_400.0), context())
     gather_segments(1, context())
-    found = partition_shards(context())
+    shards: int = partition_shards(context())["count"]
+    return shards
+
+
+def run(count: int) -> dict[str, float]:
+    """List, decide and partition so many entries in this process."""
+    source = cast(Tree, SyntheticTree(count, 1, 10**18))
+    destination = cast(Tree, SyntheticTree(count, UNCHANGED_EVERY, 10**18 + 10**10))
+    ledger = Ledger(DiscardingStore(("shards/", "outcomes/", "index/")), "bench")
+    began, cpu_began = time.perf_counter(), time.process_time()
+    found = list_and_partition(
+        source, destination, ledger, {"source": "s3://bucket/tree/", "destination": "efs:///copy"}
+    )
     seconds = time.perf_counter() - began
     cpu_seconds = time.process_time() - cpu_began
     shards = ledger.read_json(keys.SHARDS)
@@ -102,7 +110,7 @@ def run(count: int) -> dict[str, float]:
         "cpu_seconds": round(cpu_seconds, 1),
         "entries_per_cpu_second": round(count / cpu_seconds),
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-        "shards": found["count"],
+        "shards": found,
     }
 
 
