@@ -41,6 +41,11 @@ def test_what_is_not_compiled_comes_from_its_source(tmp_path: Path) -> None:
         assert environment(tmp_path).get_template(name).filename == str(TEMPLATES / name)
 
 
+def test_a_template_is_loaded_once() -> None:
+    for name in sources():
+        assert environment().get_template(name) is environment().get_template(name)
+
+
 def test_a_checkout_has_no_compiled_templates_that_could_be_out_of_date() -> None:
     assert not COMPILED.exists()
 

@@ -6,6 +6,7 @@ Nothing here imports the domain: the build runs it where the layer's compiled pa
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 COMPILED = Path(__file__).parent / "compiled"
 
 
+@cache
 def environment(compiled: Path = COMPILED) -> Environment:
-    """The templates with their filters; one that is not in the directory ``compiled`` is compiled from its source."""
+    """The templates with their filters; one that is not in the directory ``compiled`` is compiled from its source.
+
+    A process has one, which keeps what it loaded: compiling the templates takes longer than a small run.
+    """
     return _environment(ChoiceLoader([ModuleLoader(compiled), FileSystemLoader(TEMPLATES)]))
 
 
