@@ -45,7 +45,7 @@ def moto_engine(
     draws nothing. So the definition keeps the file's own intervals and no test waits for them,
     and each interval that the interpreter computed is at hand in ``engine.waits``.
     """
-    from . import map_tolerance  # imports the interpreter, which takes longer than most rooms' collection
+    from . import made_once, map_tolerance  # these import the interpreter, which takes long at collection
 
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
@@ -57,5 +57,6 @@ def moto_engine(
             return low
 
         map_tolerance.enforce(monkeypatch)
+        made_once.keep(monkeypatch)
         monkeypatch.setattr("random.uniform", draw_nothing)
         yield engine

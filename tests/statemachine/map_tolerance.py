@@ -1,4 +1,4 @@
-"""What moto leaves out of a Distributed Map: too many failed children fail it. And a definition is parsed once.
+"""What moto leaves out of a Distributed Map: too many failed children fail it.
 
 Moto counts the failed children and reads the tolerance, and then lets every Map succeed.
 Without this addition a failure in a listing would look like an empty source.
@@ -6,7 +6,6 @@ Without this addition a failure in a listing would look like an empty source.
 
 from __future__ import annotations
 
-import functools
 from typing import cast
 
 import pytest
@@ -20,14 +19,11 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration.item
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration.job import Job
 from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
-from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 EXCEEDED = "States.ExceedToleratedFailureThreshold"
 CAUSE = "The specified tolerated failure threshold was exceeded"
 
 Worker = moto_worker.DistributedItemProcessorWorker
-# Moto parses a definition twice for each execution; what it parses into holds nothing of an execution.
-PARSE_ONCE = functools.cache(AmazonStateLanguageParser.parse)
 
 
 def enforce(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +31,6 @@ def enforce(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The share is of the children started so far: right for the tolerances 0 and 100, and no other is used.
     """
-    monkeypatch.setattr(AmazonStateLanguageParser, "parse", staticmethod(PARSE_ONCE))
     moto_eval_job = Worker._eval_job
 
     def eval_job(worker: Worker, env: Environment, job: Job) -> None:
