@@ -12,6 +12,7 @@ from typing import Any
 
 import boto3
 import pytest
+from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 
 from fanout.flow.steps import STEPS
@@ -21,6 +22,7 @@ from tests.support.s3_proxy import S3Proxy
 from tests.support.wire import SOURCE, TARGET, Wire
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
+ACCOUNT = "123456789012"  # moto's
 Invoke = Callable[[str, dict[str, Any]], Any]
 
 
@@ -62,7 +64,7 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
         "AWS_REGION": "us-east-1",
         "AWS_ENDPOINT_URL": s3_url,
         "FANOUT_WORK_BUCKET": "work-bucket",
-        "FANOUT_ACCOUNT": "123456789012",
+        "FANOUT_ACCOUNT": ACCOUNT,
         "FANOUT_MOUNTS": json.dumps({"data": str(tmp_path)}),
         "POWERTOOLS_SERVICE_NAME": "fanout",
         "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
@@ -99,10 +101,13 @@ def invoke(s3: Any) -> Invoke:
 
 
 def _make_empty(client: Any, bucket: str) -> None:
-    client.create_bucket(Bucket=bucket)
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        for found in page.get("Contents", []):  # of the test before, on the same server
-            client.delete_object(Bucket=bucket, Key=found["Key"])
+    """One with nothing in it, whatever the test before left on the same server."""
+    found = s3_backends[ACCOUNT]["aws"].buckets.get(bucket)
+    if found is None:
+        client.create_bucket(Bucket=bucket)
+    else:
+        for key in list(found.keys):  # by requests this took a fifth of some tests' time
+            found.keys.pop(key)
 
 
 @pytest.fixture
