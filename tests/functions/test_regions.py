@@ -30,8 +30,8 @@ IN_REGION = {"far-bucket": "eu-west-1", "farther-bucket": "ap-south-1"}
 FILES = {"a": b"a", "d/b": b"bb", "big": b"b" * 5_500_000}
 ENDS = {**{name: f"s3://{bucket}/{{}}/" for name, bucket in REGIONS.items()}, "mount": "efs:///{}"}
 REFUSED = {
-    "no region": "reaches no other region (WayOut=none)",
-    "buckets": "reaches other regions from buckets alone (WayOut=buckets)",
+    "no region": "reaches no other region and assumes no role (WayOut=none)",
+    "buckets": "reaches other regions and roles from buckets alone (WayOut=buckets)",
 }
 CELLS = [
     *((way, *ends, "") for way in ("none", "buckets", "mounts") for ends in (("near", "near-too"), ("near", "mount"))),

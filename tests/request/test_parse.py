@@ -22,6 +22,7 @@ from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.memory_store import MemoryStore
 
 GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
+ROLE = "arn:aws:iam::444455556666:role/theirs"
 
 
 S3_TO_S3 = {"source": "s3://a-bucket/x/", "destination": "s3://b-bucket/x/"}
@@ -85,8 +86,25 @@ BAD = [
     ({**S3_TO_S3, "destination": "s3://mfzwi23gnjvgw.mrap/"}, "destination", "Multi-Region Access Point"),
     ({**GOOD, "manifest": "s3://a--usw2-az1--x-s3/a.csv"}, "manifest", "directory bucket"),
     ({**GOOD, "sse_customer_key": "a2V5"}, "sse_customer_key", "SSE-C, a customer's own key in each request, is not"),
-    ({**GOOD, "source_bucket": {"owner": "1"}}, "source_bucket.owner", "known are requester_pays, expected_owner"),
+    (
+        {**GOOD, "source_bucket": {"owner": "1"}},
+        "source_bucket.owner",
+        "known are requester_pays, expected_owner, role, external_id",
+    ),
     ({**GOOD, "source_bucket": {"expected_owner": "1111"}}, "source_bucket.expected_owner", "'1111' is not allowed"),
+    ({**GOOD, "source_bucket": {"role": "theirs"}}, "source_bucket.role", "'theirs' is not allowed"),
+    ({**GOOD, "source_bucket": {"external_id": "x1"}}, "source_bucket.external_id", "no role to assume with it"),
+    ({**GOOD, "destination_bucket": {"role": ROLE}}, "destination_bucket", "efs://data/out is no bucket"),
+    (
+        {
+            "source": "s3://a-bucket/",
+            "destination": "s3://b-bucket/",
+            "source_bucket": {"role": ROLE},
+            "destination_bucket": {"role": f"{ROLE}-too"},
+        },
+        "destination_bucket.role",
+        "S3 copies for one identity",
+    ),
     ({**GOOD, "source_bucket": {"requester_pays": "yes"}}, "source_bucket.requester_pays", "'yes' is not allowed"),
     ({**GOOD, "destination_bucket": {"requester_pays": True}}, "destination_bucket", "efs://data/out is no bucket"),
     (

@@ -36,7 +36,7 @@ CHECKED = {
 # What is called of other services than S3: the actions that the adapters of boto3 name.
 CALLED_ELSEWHERE = {
     action
-    for adapter in ("step_functions", "meter", "s3_files", "lambda_account", "signer", "checksum_jobs")
+    for adapter in ("step_functions", "meter", "s3_files", "lambda_account", "signer", "checksum_jobs", "assumed_role")
     for action in re.findall(
         r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/aws/{adapter}.py").read_text(encoding="utf-8")
     )

@@ -31,7 +31,8 @@ ENDPOINTS = {
 }
 # A new network comes with a file system of EFS; what S3 Files is asked in one is told as not answered.
 # What S3 Control is asked for saves reading alone: without an answer all is read (docs/how-to/verify.md).
-NOT_THERE = {"s3files", "s3control"}
+# A role is assumed outside of one alone: WayOut.
+NOT_THERE = {"s3files", "s3control", "sts"}
 # What the actions of a service begin with, by the name of its endpoint.
 PREFIXES = {"monitoring": "cloudwatch"}
 NONE = {"Ref": "AWS::NoValue"}

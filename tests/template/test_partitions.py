@@ -42,6 +42,7 @@ def everything(place: Place) -> dict[str, str]:
         "PermissionsBoundaryArn": f"{arn}:iam::111122223333:policy/boundary",
         "AllFunctionsInVpc": "true",
         "WayOut": "buckets",
+        "AssumableRoleArns": f"{arn}:iam::444455556666:role/theirs",
         "Certificates": "true",
         "NotifyEmail": "me@example.com",
         "ScheduleExpression": "rate(1 day)",

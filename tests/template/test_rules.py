@@ -96,6 +96,7 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         ({**SECOND, "SecondMountName": "data"}, "are to differ"),
         ({"WayOut": "buckets", "AllFunctionsInVpc": "true"}, "AllFunctionsInVpc"),
         ({"WayOut": "mounts"}, "ExistingAccessPointArn"),
+        ({"AssumableRoleArns": "arn:aws:iam::444455556666:role/theirs"}, "WayOut"),
         (without(SCHEDULE, "ScheduleRequest"), "ScheduleRequest"),
         (without(SCHEDULE, "ScheduleExpression"), "ScheduleExpression"),
         (without(EVENTS, "EventRequest"), "EventRequest"),

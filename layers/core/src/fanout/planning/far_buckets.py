@@ -1,5 +1,7 @@
 """Finds which buckets of a request lie in other regions than the stack, and refuses what no function reaches.
 
+The same holds for a role that a request has assumed: the service that gives its credentials is outside of the network.
+
 | the run is between   | WayOut none | buckets                       | mounts                                      |
 |----------------------|-------------|-------------------------------|---------------------------------------------|
 | two buckets          | refused     | functions outside the network | functions outside the network               |
@@ -27,12 +29,28 @@ _WITH_MOUNT = (
 
 def find_far(request: Request, context: Context) -> dict[str, str]:
     """The regions of the buckets that are not in the stack's. Raises ``InvalidRequest`` for one that is not reached."""
+    check_role(request, context.deployed)
     named = list(_buckets_of(request))
     far = context.far_buckets([bucket for _, bucket in named])
     for field, bucket in named:
         if bucket in far:
             refuse_unreached(field, f"{bucket} is in {far[bucket]}", request, context.deployed)
     return far
+
+
+def check_role(request: Request, deployed: Deployed) -> None:
+    """Raise ``InvalidRequest`` for a role that the stack does not name, or that cannot be assumed."""
+    role, _ = request.assumed
+    if not role:
+        return
+    if role not in deployed.roles:
+        known = ", ".join(deployed.roles) or "none"
+        raise InvalidRequest(
+            request.role_field,
+            f"{role} is not of the stack's AssumableRoleArns",
+            f"it names {known}; deploy it with this",
+        )
+    refuse_unreached(request.role_field, f"{role} is assumed outside the network", request, deployed)
 
 
 def refuse_unreached(field: str, what: str, request: Request, deployed: Deployed) -> None:
@@ -45,8 +63,8 @@ def refuse_unreached(field: str, what: str, request: Request, deployed: Deployed
 
 
 _REACHED = {
-    WayOut.NONE: "no other region (WayOut=none)",
-    WayOut.BUCKETS: "other regions from buckets alone (WayOut=buckets)",
+    WayOut.NONE: "no other region and assumes no role (WayOut=none)",
+    WayOut.BUCKETS: "other regions and roles from buckets alone (WayOut=buckets)",
 }
 
 

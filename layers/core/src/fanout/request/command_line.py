@@ -62,6 +62,10 @@ OPTIONS: Mapping[str, Named] = {
         source_bucket__expected_owner="source-owner",
         destination_bucket__requester_pays="destination-requester-pays",
         destination_bucket__expected_owner="destination-owner",
+        source_bucket__role="source-role",
+        source_bucket__external_id="source-external-id",
+        destination_bucket__role="destination-role",
+        destination_bucket__external_id="destination-external-id",
     ),
     **_named(ATTRIBUTES, "attributes.uid", "attributes.gid", "attributes.file_mode", "attributes.directory_mode"),
     **_named(

@@ -100,6 +100,23 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
             extra_json_schema={"allowed": "12 digits"},
         ),
     ] = ""
+    role: Annotated[
+        str,
+        Meta(
+            pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,576})?$",
+            description="role that is assumed to read and write the bucket, of those that the stack's"
+            " AssumableRoleArns names; between two buckets it does so at both, as S3 copies for one identity",
+            extra_json_schema={"allowed": "the ARN of a role"},
+        ),
+    ] = ""
+    external_id: Annotated[
+        str,
+        Meta(
+            pattern=r"^([A-Za-z0-9+=,.@:/_-]{2,1224})?$",
+            description="external id with which the role is assumed",
+            extra_json_schema={"allowed": "2 to 1224 letters, digits and + = , . @ : / _ -"},
+        ),
+    ] = ""
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -52,8 +52,11 @@ class Plan(Struct, frozen=True):
 
     @property
     def leaves_network(self) -> bool:
-        """Whether the run takes functions outside the network: S3 copies between regions for no others."""
-        return self.request.inside_s3 and bool(self.regions)
+        """Whether the run takes functions outside the network.
+
+        S3 copies between regions for no others, and no others reach the service that gives credentials of a role.
+        """
+        return self.request.inside_s3 and bool(self.regions or self.request.assumed[0])
 
     @property
     def proves_move(self) -> bool:

@@ -51,6 +51,17 @@ class Request(Options, frozen=True, kw_only=True):
         return found
 
     @property
+    def assumed(self) -> tuple[str, str]:
+        """The role that the run assumes and the external id; both empty where it works with the functions' own."""
+        own = next((one for one in (self.source_bucket, self.destination_bucket) if one.role), BucketOptions())
+        return own.role, own.external_id
+
+    @property
+    def role_field(self) -> str:
+        """The field that names the role."""
+        return "source_bucket.role" if self.source_bucket.role else "destination_bucket.role"
+
+    @property
     def inside_s3(self) -> bool:
         """Whether both ends lie in S3, which then copies by itself."""
         return self.source.is_keyed and self.destination.is_keyed
@@ -197,12 +208,25 @@ def _check_bucket_options(request: Request) -> None:
     for name, end, options in given:
         if options != BucketOptions() and not end.is_keyed:
             raise InvalidRequest(f"{name}_bucket", f"the {name} {end} is no bucket", "leave it out, or name s3://")
+        if options.external_id and not options.role:
+            raise InvalidRequest(
+                f"{name}_bucket.external_id", "there is no role to assume with it", "name the role too"
+            )
     if not (source.is_keyed and destination.is_keyed):
         return
+    _check_one_identity(request)
     owner, other = request.source_bucket.expected_owner, request.destination_bucket.expected_owner
     if source.bucket == destination.bucket and owner and other and owner != other:
         problem = f"{other} is not the {owner} of source_bucket, and both ends lie in {source.bucket}"
         raise InvalidRequest("destination_bucket.expected_owner", problem, "name one account")
+
+
+def _check_one_identity(request: Request) -> None:
+    one, other = request.source_bucket, request.destination_bucket
+    if one.role and other.role and (one.role, one.external_id) != (other.role, other.external_id):
+        problem = f"S3 copies for one identity, and source_bucket names {one.role}"
+        remedy = "name one role that may read the one and write the other, or copy in two runs by way of a third bucket"
+        raise InvalidRequest("destination_bucket.role", problem, remedy)
 
 
 def _check_attributes(request: Request) -> None:

@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.aws.credentials import Credentials, LooksEverySecond, credentials_from_environment
+from fanout.adapters.aws.credentials import (
+    Credentials,
+    CredentialsProvider,
+    LooksEverySecond,
+    credentials_from_environment,
+)
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
@@ -92,8 +97,18 @@ def _data_client() -> S3Client:
 
 def _client_for(plan: Plan) -> S3Client:
     """The S3 client for the buckets of a plan."""
-    client = _data_client().for_buckets(headers_of_buckets(plan.request.bucket_options))
-    return client.by_ways(plan.regions, {})
+    options = plan.request.bucket_options
+    role, external_id = plan.request.assumed
+    assumed = dict.fromkeys(options, _assumed(role, external_id)) if role else {}
+    return _data_client().for_buckets(headers_of_buckets(options)).by_ways(plan.regions, assumed)
+
+
+@cache
+def _assumed(role: str, external_id: str) -> CredentialsProvider:
+    """The credentials of a role, which all runs of this process share."""
+    from fanout.adapters.aws.assumed_role import AssumedRole
+
+    return AssumedRole(settings().region, role, external_id, settings().sts_url)
 
 
 def far_buckets(buckets: Iterable[str]) -> dict[str, str]:
@@ -209,6 +224,7 @@ def make_context(
             computes_checksums=bool(settings().checksum_role) and settings().data_endpoint is None,
             region=settings().region,
             way_out=settings().way_out,
+            roles=settings().roles,
         ),
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),

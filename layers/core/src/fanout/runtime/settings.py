@@ -33,8 +33,8 @@ class Settings(Struct, frozen=True):
     for none. ``checksum_role`` is the ARN of the role of jobs that compute checksums, empty for none; S3 is asked for
     them at ``control_url``, or at the region's. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
-    ``access_points`` are the ARNs of those of its mounts, by mount, and ``way_out`` is what they reach besides their
-    region; PlanTransfer alone is given these.
+    ``access_points`` are the ARNs of those of its mounts, by mount, ``way_out`` is what they reach besides their
+    region, and ``roles`` are those that a request may name; PlanTransfer alone is given these.
     """
 
     work_bucket: str
@@ -61,6 +61,8 @@ class Settings(Struct, frozen=True):
     access_points: Mapping[str, str] = field(default_factory=dict)
     function: FunctionSize = FunctionSize()
     way_out: WayOut = WayOut.NONE
+    roles: tuple[str, ...] = ()
+    sts_url: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -108,4 +110,6 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
             int(environment.get("FANOUT_FUNCTION_MEGABYTES", FunctionSize().megabytes)),
         ),
         way_out=WayOut(environment.get("FANOUT_WAY_OUT", WayOut.NONE)),
+        roles=tuple(one for one in environment.get("FANOUT_ROLES", "").split(",") if one),
+        sts_url=environment.get("AWS_ENDPOINT_URL_STS") or environment.get("AWS_ENDPOINT_URL", ""),
     )

@@ -102,7 +102,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
       many times are reserved, 0 for none.
     - ``computes_checksums``: the stack has a role for jobs of S3 Batch Operations.
     - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
-    - ``region`` is the stack's, and ``way_out`` which runs reach another one.
+    - ``region`` is the stack's, and ``way_out`` which runs reach another one, or assume one of ``roles``.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
@@ -113,6 +113,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     computes_checksums: bool = False
     region: str = ""
     way_out: WayOut = WayOut.NONE
+    roles: tuple[str, ...] = ()
 
 
 class Context(Struct, frozen=True):

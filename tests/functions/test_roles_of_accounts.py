@@ -1,0 +1,107 @@
+"""A role of another account, through the handlers: who signs for which bucket, and what is refused by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from fanout.model.errors import InvalidRequest
+from fanout.runtime import bootstrap
+from tests.support.handler_flow import HandlerFlow
+from tests.support.http import Head
+from tests.support.wire import SOURCE, TARGET, Wire
+
+ROLE = "arn:aws:iam::444455556666:role/their-data"
+THEIRS = "their-bucket"
+FILES = {"a": b"a", "d/b": b"bb"}
+OWN_KEY = "Credential=testing/"
+ENDS = {"theirs": f"s3://{THEIRS}/{{}}/", "ours": f"s3://{TARGET}/{{}}/", "mount": "efs:///{}"}
+OF_END = {"source_bucket": {"role": ROLE, "external_id": "for-fanout"}}
+NO_WAY = "assumes no role (WayOut=none)"
+CELLS = [
+    *(("none", *ends, NO_WAY) for ends in (("theirs", "ours"), ("ours", "theirs"), ("theirs", "mount"))),
+    *(("buckets", *ends, "") for ends in (("theirs", "ours"), ("ours", "theirs"))),
+    *(("buckets", *ends, "from buckets alone") for ends in (("theirs", "mount"), ("mount", "theirs"))),
+    *(("mounts", *ends, "") for ends in (("theirs", "ours"), ("theirs", "mount"), ("mount", "theirs"))),
+]
+
+
+@pytest.fixture
+def accounts(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """A bucket of another account, which lets in that account alone, and no service but S3 in a network."""
+    monkeypatch.setenv("FANOUT_ROLES", ROLE)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3_url)
+    bootstrap._assumed.cache_clear()
+    sts: Any = boto3.client("sts", endpoint_url=s3_url, region_name="us-east-1")
+    given = sts.assume_role(RoleArn=ROLE, RoleSessionName="test")["Credentials"]
+    names = {"access_key_id": "AccessKeyId", "secret_access_key": "SecretAccessKey", "session_token": "SessionToken"}
+    keys = {f"aws_{name}": given[value] for name, value in names.items()}
+    their: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1", **keys)
+    their.create_bucket(Bucket=THEIRS)
+
+    def judge(head: Head) -> str:
+        wire.keep(head)
+        is_own = OWN_KEY in head.headers.get("authorization", OWN_KEY)
+        return "403 AccessDenied" if head.target.startswith(f"/{THEIRS}/?") and is_own and head.method != "HEAD" else ""
+
+    wire.proxy.choose = judge
+    yield wire
+    for one in s3.list_objects_v2(Bucket=THEIRS).get("Contents", []):
+        s3.delete_object(Bucket=THEIRS, Key=one["Key"])
+    their.delete_bucket(Bucket=THEIRS)
+    bootstrap._assumed.cache_clear()
+
+
+@pytest.mark.parametrize(("way", "source", "destination", "refused"), CELLS)
+def test_a_cell_is_green_or_refused_by_name(
+    accounts: Wire,
+    s3: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    source: str,
+    destination: str,
+    refused: str,
+) -> None:
+    monkeypatch.setenv("FANOUT_WAY_OUT", way)
+    for name, data in FILES.items():
+        if source == "mount":
+            (tmp_path / "data/in" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "data/in" / name).write_bytes(data)
+        else:
+            s3.put_object(Bucket=THEIRS if source == "theirs" else TARGET, Key=f"in/{name}", Body=data)
+    field = "source_bucket" if source == "theirs" else "destination_bucket"
+    request = {"source": ENDS[source].format("in"), "destination": ENDS[destination].format("out"), "verify": "all"}
+    request[field] = {"role": ROLE, "external_id": "for-fanout"}  # type: ignore[assignment]
+    if refused:
+        with pytest.raises(InvalidRequest, match=re.escape(refused)) as caught:
+            accounts.flow.plan("cell", request)
+        assert caught.value.field == f"{field}.role"
+        return
+    assert accounts.flow.run("cell", request)["status"] == "SUCCEEDED"
+    signed = {
+        bucket: {OWN_KEY in one.headers["authorization"] for one in accounts.of(bucket)}
+        for bucket in (THEIRS, TARGET, "work-bucket")
+    }
+    assert signed[THEIRS] == {False} and signed["work-bucket"] == {True}
+    assert "mount" in (source, destination) or signed[TARGET] == {False}  # S3 copies for one identity
+
+
+def test_a_role_that_the_stack_does_not_name_is_refused(accounts: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FANOUT_WAY_OUT", "buckets")
+    other = f"{ROLE}-too"
+    request = {"source": f"s3://{THEIRS}/in/", "destination": f"s3://{SOURCE}/out/", "source_bucket": {"role": other}}
+    with pytest.raises(InvalidRequest, match=f"{other} is not of the stack's AssumableRoleArns") as caught:
+        accounts.flow.plan("other", request)
+    assert caught.value.field == "source_bucket.role"
+    assert HandlerFlow.running == ""
+
+
+def test_the_bucket_of_another_account_is_refused_to_the_stack_s_own_role(accounts: Wire) -> None:
+    with pytest.raises(Exception, match=f"ListObjectsV2 on s3://{THEIRS}"):
+        accounts.flow.plan("own", {"source": f"s3://{THEIRS}/in/", "destination": "efs:///out"})
