@@ -34,7 +34,7 @@ def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id
     (planned,) = engine.service.calls("PlanTransfer")
     assert (planned["request"], planned["run_id"]) == (REQUEST, "nightly-7")
     assert planned["execution"] == "arn:aws:states:eu-west-1:123456789012:execution:transfer:nightly-7"
-    for prefix, offered in zip(("", "Second"), planned["functions"], strict=True):
+    for prefix, offered in zip(("", "Second", "Outside"), planned["functions"], strict=True):
         names = (
             "CheckMount",
             "ListSegment",
