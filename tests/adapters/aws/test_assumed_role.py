@@ -8,11 +8,12 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from fanout.adapters.aws import assumed_role
-from fanout.adapters.aws.assumed_role import RENEW_SECONDS, AssumedRole
-from fanout.model.errors import AccessDenied
+from fanout.adapters.aws.assumed_role import AGAIN_SECONDS, LEAST_SECONDS, RENEW_SECONDS, AssumedRole
+from fanout.model.errors import AccessDenied, FanoutError
 
 ROLE = "arn:aws:iam::444455556666:role/theirs"
 
@@ -23,9 +24,13 @@ class Service:
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []
         self.time = 1_000_000.0
+        self.refuses = ""
 
     def assume_role(self, **given: str) -> Any:
         self.asked.append(given)
+        if self.refuses:
+            answer: Any = {"Error": {"Code": self.refuses}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+            raise ClientError(answer, "AssumeRole")
         ends = datetime.fromtimestamp(self.time, UTC) + timedelta(hours=1)
         key = f"key-{len(self.asked)}"
         return {"Credentials": {"AccessKeyId": key, "SecretAccessKey": "s", "SessionToken": "t", "Expiration": ends}}
@@ -50,17 +55,36 @@ def test_credentials_are_kept_until_shortly_before_they_end(service: Service, ex
     assert service.asked == [{"RoleArn": ROLE, "RoleSessionName": "fanout", **external}] * 2
 
 
-def test_a_role_that_does_not_let_the_stack_in_is_told_with_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Denies:
-        def assume_role(self, **_given: str) -> Any:
-            from botocore.exceptions import ClientError
-
-            answer: Any = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
-            raise ClientError(answer, "AssumeRole")
-
-    monkeypatch.setattr(assumed_role, "client", lambda *_: Denies())
+def test_a_role_that_does_not_let_the_stack_in_is_told_with_what_is_needed(service: Service) -> None:
+    service.refuses = "AccessDenied"
     with pytest.raises(AccessDenied, match=f"sts:AssumeRole on {ROLE}.*AssumableRoleArns.*trust policy.*external id"):
         AssumedRole("us-east-1", ROLE, "")()
+
+
+@pytest.mark.parametrize("refuses", ["Throttling", "AccessDenied"])
+def test_credentials_that_hold_are_used_while_no_new_ones_are_given(service: Service, refuses: str) -> None:
+    role = AssumedRole("us-east-1", ROLE, "", now=lambda: service.time)
+    assert role().access_key_id == "key-1"
+    service.refuses = refuses
+    service.time += 3600 - RENEW_SECONDS
+    assert [role().access_key_id for _ in range(3)] == ["key-1"] * 3
+    assert len(service.asked) == 2
+    service.time += RENEW_SECONDS - LEAST_SECONDS
+    with pytest.raises(FanoutError, match="sts:AssumeRole"):
+        role()
+    service.refuses, service.time = "", service.time + AGAIN_SECONDS
+    assert role().access_key_id == "key-4"
+
+
+def test_a_refusal_holds_for_everybody_who_asks_within_seconds(service: Service) -> None:
+    role = AssumedRole("us-east-1", ROLE, "", now=lambda: service.time)
+    service.refuses = "AccessDenied"
+    for _ in range(1_000):
+        with pytest.raises(AccessDenied):
+            role()
+    assert len(service.asked) == 1
+    service.refuses, service.time = "", service.time + AGAIN_SECONDS
+    assert role().access_key_id == "key-2"
 
 
 @pytest.fixture

@@ -1,4 +1,13 @@
-"""Credentials of a role that is assumed, renewed before they end."""
+"""Credentials of a role that is assumed, renewed before they end.
+
+| the service of credentials | credentials that still hold | none do                                          |
+|----------------------------|-----------------------------|--------------------------------------------------|
+| gives new ones             | are replaced                | are taken                                        |
+| refuses, or does not answer | stay in use                | the error, to whoever asks within some seconds   |
+
+A task asks for each request that it signs, in many threads. So a refusal holds for all of them: it is neither asked
+for again by each, nor waited for in a row.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +18,14 @@ from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.adapters.aws.credentials import Credentials
-from fanout.model.errors import AccessDenied
+from fanout.model.errors import AccessDenied, FanoutError
 
 # Chosen: a request that was signed just before is long answered by then.
 RENEW_SECONDS = 300.0
+# Chosen: no request is signed with credentials that end sooner.
+LEAST_SECONDS = 30.0
+# Chosen: what was refused is asked for again after so many seconds.
+AGAIN_SECONDS = 10.0
 _SESSION = "fanout"
 _ATTEMPTS = 4
 _REMEDY = (
@@ -35,13 +48,31 @@ class AssumedRole:
         self._now = now
         self._lock = threading.Lock()
         self._found: tuple[float, Credentials] | None = None
+        self._refused: tuple[float, FanoutError] | None = None
 
     def __call__(self) -> Credentials:
-        """The credentials, which hold for some minutes more. Raises ``AccessDenied`` where the role is not given."""
+        """Credentials that hold for some time more.
+
+        Raises ``AccessDenied`` where the role is not given, and ``Throttled`` or ``Transient``.
+        """
         with self._lock:
-            if self._found is None or self._now() > self._found[0] - RENEW_SECONDS:
-                self._found = self._assume()
+            now = self._now()
+            if self._left(now) <= RENEW_SECONDS and not self._was_refused(now):
+                try:
+                    self._found, self._refused = self._assume(), None
+                except FanoutError as error:
+                    self._refused = self._now(), error
+            if self._refused is not None and self._left(self._now()) <= LEAST_SECONDS:
+                raise self._refused[1].with_traceback(None)
+            assert self._found is not None
             return self._found[1]
+
+    def _left(self, now: float) -> float:
+        """The seconds for which the credentials hold, if there are any."""
+        return self._found[0] - now if self._found is not None else 0.0
+
+    def _was_refused(self, now: float) -> bool:
+        return self._refused is not None and now < self._refused[0] + AGAIN_SECONDS
 
     def _assume(self) -> tuple[float, Credentials]:
         external: dict[str, Any] = {"ExternalId": self._external_id} if self._external_id else {}
