@@ -24,6 +24,7 @@ from tests.support.batch_operations import MemoryJobs, Row, contradicted, no_row
 from tests.support.flow import World
 from tests.support.memory import MemorySource, MemoryTree
 
+ROLE = "arn:aws:iam::444455556666:role/their-data"
 FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}
 TO_S3 = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}
 INSIDE_S3 = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/out/"}
@@ -393,6 +394,14 @@ def test_no_job_is_asked_for_a_bucket_of_another_region(one: Ends) -> None:
     one.world.regions = {"a-bucket": "eu-west-1"}
     with pytest.raises(InvalidRequest, match="a-bucket is in eu-west-1") as refused:
         one.run()
+    assert refused.value.field == "checksums"
+
+
+def test_no_job_is_asked_for_what_a_role_of_another_account_reads() -> None:
+    one = ends(FROM_S3)
+    one.world.way_out, one.world.roles = WayOut.MOUNTS, (ROLE,)
+    with pytest.raises(InvalidRequest, match=f"never with {ROLE}") as refused:
+        one.run(source_bucket={"role": ROLE})
     assert refused.value.field == "checksums"
 
 

@@ -93,6 +93,7 @@ class World:
     allows: StackAllows = field(default_factory=StackAllows)
     way_out: WayOut = WayOut.NONE
     regions: dict[str, str] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ("data",)
     entered: list[str] = field(default_factory=list)
     short: bool = False
@@ -154,6 +155,7 @@ class World:
                 computes_checksums=self.checksum_jobs is not None,
                 region="us-east-1",
                 way_out=self.way_out,
+                roles=self.roles,
             ),
             far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
             signer=self.signer,

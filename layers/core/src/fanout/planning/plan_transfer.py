@@ -165,17 +165,19 @@ def check_checksums(plan: Plan, context: Context) -> None:
     """Raise ``InvalidRequest`` for checksums that nothing here can have S3 compute."""
     if not plan.request.computes_checksums:
         return
-    if not context.deployed.computes_checksums:
-        raise InvalidRequest(
-            "checksums",
+    far = ", ".join(f"{bucket} is in {region}" for bucket, region in sorted(plan.regions.items()))
+    role, _ = plan.request.assumed
+    for is_so, problem, remedy in (
+        (
+            not context.deployed.computes_checksums,
             "the stack has no role for jobs of S3 Batch Operations",
             "leave it out, or deploy the stack with ComputedChecksums: true",
-        )
-    if plan.regions:
-        far = ", ".join(f"{bucket} is in {region}" for bucket, region in sorted(plan.regions.items()))
-        raise InvalidRequest(
-            "checksums", f"a job computes those of its own region's buckets, and {far}", "leave it out"
-        )
+        ),
+        (bool(far), f"a job computes those of its own region's buckets, and {far}", "leave it out"),
+        (bool(role), f"a job works with the stack's role for jobs, and never with {role}", "leave it out"),
+    ):
+        if is_so:
+            raise InvalidRequest("checksums", problem, remedy)
 
 
 def check_new(ledger: Ledger) -> None:
