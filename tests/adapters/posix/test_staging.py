@@ -15,7 +15,7 @@ from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import ItemError, Transient
+from fanout.model.errors import ItemError, Superseded, Transient
 from tests.support.mounts import writable
 from tests.support.renaming import others_rename
 
@@ -113,6 +113,14 @@ def test_what_is_tried_at_the_destination_makes_no_directory_and_leaves_nothing(
     getattr(tree, ask)()
     assert made == []
     assert list((tmp_path / "tree/.fanout-staging-run").iterdir()) == []
+
+
+@pytest.mark.parametrize("ask", ["limitations", "has_hard_links", "clock_ns", "mark"])
+def test_a_run_that_was_fenced_tries_nothing(tmp_path: Path, tree: PosixTree, ask: str) -> None:
+    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    with pytest.raises(Superseded):
+        getattr(tree, ask)()
+    assert list((tmp_path / "tree").iterdir()) == []
 
 
 def test_forked_processes_share_the_directories_and_no_name(tree: PosixTree) -> None:

@@ -182,7 +182,7 @@ class Tree(Protocol):
     def clock_ns(self) -> tuple[int, int]:
         """The store's own time now, as the earliest and the latest that it may be; a file system makes a file for it.
 
-        Raises ``Transient`` where the store does not tell.
+        Raises ``Transient`` where the store does not tell, and ``Superseded`` where the run may not write there now.
         """
 
     def close(self) -> None:

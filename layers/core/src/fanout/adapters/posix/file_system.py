@@ -196,13 +196,21 @@ class PosixFileSystem:
         return now_ns, now_ns
 
     def _try_staged(self, action: str, attempt: Callable[[int, str], T]) -> T:
-        """Tries something with a new file in the staging directory itself, which is there. Raises ``Transient``."""
+        """Tries something with a new file in the staging directory itself, which is there.
+
+        Raises ``Transient``, and ``Superseded`` where it is gone.
+        """
         try:
             with self._directories.hold(self._token.path) as staged:
                 return attempt(staged, self._staging.name())
         except (OSError, ItemError) as error:
-            problem = error.strerror if isinstance(error, OSError) else error.message
-            raise Transient(f"{action} below /{self._root}: {problem}") from error
+            raise self._passing(f"{action} below /{self._root}", error) from error
+
+    def _passing(self, action: str, error: OSError | ItemError) -> Transient:
+        """The failure as one that may pass. Raises ``Superseded`` where the run's staging directory is gone."""
+        if isinstance(error, OSError):
+            self._token.confirm(error)
+        return Transient(f"{action}: {error.strerror if isinstance(error, OSError) else error.message}")
 
     def identity(self) -> str:
         """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""
@@ -240,8 +248,7 @@ class PosixFileSystem:
         try:
             leave_mark(self._directories, self._staging.path)
         except (OSError, ItemError) as error:
-            problem = error.strerror if isinstance(error, OSError) else error.message
-            raise Transient(f"marking /{self._stages}: {problem}") from error
+            raise self._passing(f"marking /{self._stages}", error) from error
 
     def marked(self) -> str | None:
         return find_mark(self._directories, self._root, self._staging.name_of_run)

@@ -69,11 +69,18 @@ class FencingToken:
             raise Superseded(self.run_id)
         self._looked_at = now
 
-    def error(self, operation: str, error: OSError) -> ItemError | Superseded:
-        """Translates a failed operation at the destination: the run is fenced if its directory is gone."""
+    def confirm(self, error: OSError) -> None:
+        """Raise ``Superseded`` where an operation failed because the run's directory is gone: the run is fenced."""
         with suppress(OSError):
             if error.errno in _GONE and not self.is_there():
-                return Superseded(self.run_id)
+                raise Superseded(self.run_id) from error
+
+    def error(self, operation: str, error: OSError) -> ItemError | Superseded:
+        """Translates a failed operation at the destination."""
+        try:
+            self.confirm(error)
+        except Superseded as fenced:
+            return fenced
         return destination_error(operation, error)
 
     def _before_making(self, path: str) -> None:
