@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
+from fanout.adapters.posix.staging import Staging
+from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from tests.copying.test_hard_links import fill, world_of
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTarget, MemoryTree
 
@@ -33,3 +40,27 @@ def test_a_name_that_only_the_destination_finds_too_long(
     monkeypatch.setattr(world.destination, "create", refusing)
     summary = world.run({**REQUEST, **more})
     assert (summary["status"], summary["totals"][result]["entries"]) == (status, 1)
+
+
+@pytest.mark.parametrize("refused", ["link", "copy"])
+@pytest.mark.parametrize(("more", "result"), [({}, "rejected"), ({"on_conflict": "skip"}, "skipped")])
+def test_a_further_name_that_only_the_destination_finds_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Json, result: str, refused: str
+) -> None:
+    fill(tmp_path, {"data": ["a", "name"]})
+    rename, link = Staging.rename, PosixTree.link
+
+    def refusing(self: Staging, staged: int, staged_name: str, directory: int, path: str) -> None:
+        if path.endswith("name"):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        rename(self, staged, staged_name, directory, path)
+
+    def full(self: PosixTree, entry: Entry, first: str) -> None:
+        if refused == "copy":
+            raise ItemError(Reason.LINK_LIMIT, "no room")
+        link(self, entry, first)
+
+    monkeypatch.setattr(Staging, "rename", refusing)
+    monkeypatch.setattr(PosixTree, "link", full)
+    summary = world_of(tmp_path).run({"source": "efs:///in", "destination": "efs:///out", **more})
+    assert (summary["balanced"], summary["totals"][result]["entries"]) == (True, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -44,7 +44,7 @@ def link_names(
     """
     done = 0
     source, destination = context.source(plan), context.destination(plan)
-    linker = _Linker(source, destination, deadline, context.limiter)
+    linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
@@ -106,16 +106,22 @@ def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, tuple[
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
-            return Outcome.because(entry, problem.reason, problem.message)
+            return Outcome.because(entry, problem.reason, problem.message, left_out=linker.left_out)
         break
     return outcome
 
 
 class _Linker:
-    """Links further names; copies a file that has no room for another name, and links what follows to the copy."""
+    """Links further names; copies a file that has no room for another name, and links what follows to the copy.
 
-    def __init__(self, source: Tree, destination: Tree, deadline: Deadline, limiter: Limiter) -> None:
+    An entry with a reason of ``left_out`` is skipped.
+    """
+
+    def __init__(
+        self, source: Tree, destination: Tree, deadline: Deadline, limiter: Limiter, left_out: Container[Reason]
+    ) -> None:
         self._source, self._destination = source, destination
+        self.left_out = left_out
         self._deadline, self._limiter = deadline, limiter
         self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
@@ -170,7 +176,7 @@ class _Linker:
             raise TimeUp
         done = outcome[1]
         if done.result is not Result.COPIED:
-            return Outcome.because(entry, done.reason or Reason.UNEXPECTED, done.message)
+            return Outcome.because(entry, done.reason or Reason.UNEXPECTED, done.message, left_out=self.left_out)
         self._copies[first] = entry.path
         self._number += 1
         message = f"copied: {first} has no room for another name"
