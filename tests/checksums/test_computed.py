@@ -397,12 +397,14 @@ def test_no_job_is_asked_for_a_bucket_of_another_region(one: Ends) -> None:
     assert refused.value.field == "checksums"
 
 
-def test_no_job_is_asked_for_what_a_role_of_another_account_reads() -> None:
-    one = ends(FROM_S3)
-    one.world.way_out, one.world.roles = WayOut.MOUNTS, (ROLE,)
-    with pytest.raises(InvalidRequest, match=f"never with {ROLE}") as refused:
-        one.run(source_bucket={"role": ROLE})
-    assert refused.value.field == "checksums"
+@pytest.mark.parametrize("end", ["source_bucket", "destination_bucket"])
+def test_no_job_is_asked_for_a_bucket_that_a_role_of_another_account_opens(end: str) -> None:
+    role = "arn:aws:iam::444455556666:role/their-data"
+    both = ends(INSIDE_S3)
+    both.world.way_out, both.world.roles = WayOut.BUCKETS, (role,)
+    with pytest.raises(InvalidRequest, match=f"the stack's own role, and {end}.role names {role}") as refused:
+        both.world.run(both.request | VERIFY | {end: {"role": role}})
+    assert refused.value.field == "checksums" and both.jobs.batch.created == {}
 
 
 @pytest.mark.parametrize(("waited", "left", "seconds"), [(0, 1e9, 30), (400, 1e9, 100), (1e6, 1e9, 900), (400, 7, 7)])

@@ -28,6 +28,7 @@ from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
 from fanout.planning.far_buckets import find_far
 from fanout.planning.first_round import first_round
+from fanout.planning.jobs_reach import check_checksums
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.ports.tree import Tree
@@ -97,7 +98,7 @@ def plan_transfer(
         asked=asked_at(context.ledger, began),
         regions=find_far(request, context),
     )
-    check_checksums(plan, context)
+    check_checksums(plan, context.deployed)
     check_finish(plan)
     called = functions(plan)
     refuse_behind(plan, bucket)
@@ -159,25 +160,6 @@ def check_finish(plan: Plan) -> None:
     """Raise ``InvalidRequest`` for a ``limits.finish_by`` that had passed when the run asked for its turn."""
     if plan.request.limits.finish_by:
         finish_at(plan.request.limits.finish_by, plan.asked)
-
-
-def check_checksums(plan: Plan, context: Context) -> None:
-    """Raise ``InvalidRequest`` for checksums that nothing here can have S3 compute."""
-    if not plan.request.computes_checksums:
-        return
-    far = ", ".join(f"{bucket} is in {region}" for bucket, region in sorted(plan.regions.items()))
-    role, _ = plan.request.assumed
-    for is_so, problem, remedy in (
-        (
-            not context.deployed.computes_checksums,
-            "the stack has no role for jobs of S3 Batch Operations",
-            "leave it out, or deploy the stack with ComputedChecksums: true",
-        ),
-        (bool(far), f"a job computes those of its own region's buckets, and {far}", "leave it out"),
-        (bool(role), f"a job works with the stack's role for jobs, and never with {role}", "leave it out"),
-    ):
-        if is_so:
-            raise InvalidRequest("checksums", problem, remedy)
 
 
 def check_new(ledger: Ledger) -> None:
