@@ -1,4 +1,7 @@
-"""Fields of a request that are drawn beside the others: attributes, report_entries, a window; and what they promise."""
+"""Fields of a request that are drawn beside the others, and what they promise.
+
+They are attributes, report_entries, a window, and a time to end by or dollars that are not to be passed.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanout.model.document import Json
+from fanout.model.document import Json, utc
 from fanout.request.parts.window import parse_window
 from tests.adversary.clock import BEGIN_SECONDS
 from tests.adversary.deeds import soon
-from tests.adversary.scope import Finding, Record
+from tests.adversary.scope import REFUSED_BY_LIMITS, Finding, Record
 from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, Act, Fault
 from tests.adversary.vocabulary import STATES
 
@@ -37,6 +40,9 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
     told = _told(draw)
     if direction == S3_TO_MOUNT and told:
         options["attributes"] = {**options.get("attributes", {}), **told}
+    ends = _ends(draw)
+    if ends:
+        options["limits"] = {**options.get("limits", {}), **ends}
 
 
 def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
@@ -76,6 +82,34 @@ def _told(draw: Random) -> dict[str, Any]:
     """Whose attributes of objects are read, and whether their set-id bits are kept."""
     chances, tool = [draw.random() for _ in range(2)], draw.choice(("rclone", "s3fs", "s3cmd"))
     return {**({"from": tool} if chances[0] < 0.3 else {}), **({"set_ids": True} if chances[1] < 0.3 else {})}
+
+
+def _ends(draw: Random) -> dict[str, Any]:
+    """When the run is to have ended, and for how much: some of it is never reached, some had passed."""
+    chances, at = [draw.random() for _ in range(2)], BEGIN_SECONDS + draw.choice((-60, 60, 300, 3_600, 90_000))
+    times = (*("1m", "5m", "4h", "4h"), f"{at // 60 % _MINUTES // 60:02d}:{at // 60 % 60:02d} UTC", utc(at))
+    by, dollars = draw.choice(times), draw.choice((0.0001, 0.02, 5.0, 5.0))
+    return {
+        **({"finish_by": by} if chances[0] < 0.25 else {}),
+        **({"max_dollars": dollars} if chances[1] < 0.1 else {}),
+    }
+
+
+def judge_end(record: Record) -> Iterator[Finding]:
+    """A run that a limit refuses changes nothing; one that has ended says whether it did so in time."""
+    result, limits = record.result, record.options.get("limits", {})
+    error = "" if result.error is None else str(result.error)
+    if any(name in error for name in REFUSED_BY_LIMITS) and not (record.touched or record.nested or record.told):
+        changed = [path for path in record.before | record.after if record.before.get(path) != record.after.get(path)]
+        if changed:
+            yield Finding("refused and written", f"run {record.run} was refused ({error}), and changed {changed}")
+    if "finish_by" not in limits or result.summary is None or result.status != "SUCCEEDED" or record.mode == "plan":
+        return
+    finish = (result.summary["forecast"] or {}).get("finish")
+    if not finish or not finish["outcome"]:
+        yield Finding("no end told", f"run {record.run} ends by {limits['finish_by']} and says {finish}")
+    elif finish["reached"] is not (finish["ended_at"] <= finish["at"]):
+        yield Finding("wrong end told", f"run {record.run} says {finish['outcome']}: {finish}")
 
 
 def judge_report(record: Record) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.adversary.certified import judge_certificate
 from tests.adversary.deletions import judge_deletions
 from tests.adversary.differences import ATTRIBUTES, judge_verification
-from tests.adversary.fields import judge_report
+from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.keeping import judge_keeping, left_there
 from tests.adversary.published import paths_of_published
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
@@ -28,6 +28,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from _complete(script, record, scope)
     yield from judge_keeping(script, record)
     yield from judge_report(record)
+    yield from judge_end(record)
     yield from judge_certificate(record, scope)
     happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
     # The next run removes what a stopped one staged.

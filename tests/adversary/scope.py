@@ -47,7 +47,8 @@ OF_ITS_OWN = frozenset(
     }
 )
 # Errors that a run without a fault may end with.
-REFUSED = frozenset({"DeleteRefused", "InvalidRequest"})
+REFUSED_BY_LIMITS = frozenset({"FinishRefused", "BudgetRefused"})
+REFUSED = frozenset({"DeleteRefused", "InvalidRequest", "OutOfBudget"}) | REFUSED_BY_LIMITS
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.adversary.fields import judge_report
+from fanout.request.parts.publish import PUBLISHER
+from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.given import bound, dressed
 from tests.adversary.result import Result
 from tests.adversary.scope import Record
@@ -88,3 +89,43 @@ def test_every_field_is_drawn_and_attributes_where_a_request_takes_them() -> Non
     assert {one.get("set_ids") for one in given} == {None, True}
     assert drawn["attributes"] == set(DIRECTIONS) - {"inside S3"}
     assert drawn["report_entries"] == drawn["window"] == set(DIRECTIONS)
+
+
+def test_a_time_to_end_by_is_drawn_in_every_direction_and_mode_and_with_what_else_ends_or_goes_on_with_a_run() -> None:
+    directions, modes, beside = set(), set(), set()
+    for seed in range(1500):
+        script = script_of(seed)
+        limits = script.options.get("limits", {})
+        if "finish_by" in limits:
+            acts = [act.options for act in script.acts]
+            directions.add(script.direction)
+            modes |= {options.get("mode", "copy") for options in (script.options, *acts)}
+            beside |= {*limits, *script.options, *(name for options in acts for name in options)}
+            published = any(PUBLISHER in spec.path for spec in (*script.source, *script.destination))
+            beside |= {"published tree"} if published else set()
+    assert directions == set(DIRECTIONS) and {"copy", "sync", "move", "verify"} <= modes
+    assert {"max_dollars", "window", "published tree", "resume_from"} <= beside
+
+
+END = {"outcome": "ended", "at": "2026-01-01T06:00:00Z", "ended_at": "2026-01-01T05:00:00Z", "reached": True}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "finish", "found"),
+    [
+        ("SUCCEEDED", None, END, set()),
+        ("SUCCEEDED", None, {**END, "reached": False}, {"wrong end told"}),
+        ("SUCCEEDED", None, {**END, "ended_at": "2026-01-01T06:00:01Z"}, {"wrong end told"}),
+        ("SUCCEEDED", None, {**END, "outcome": ""}, {"no end told"}),
+        ("SUCCEEDED", None, None, {"no end told"}),
+        ("FAILED", "FinishRefused", None, {"refused and written"}),
+        ("FAILED", "OutOfBudget", None, set()),
+    ],
+)
+def test_a_run_says_truly_when_it_ended_and_one_that_is_refused_writes_nothing(
+    status: str, error: str | None, finish: Any, found: set[str]
+) -> None:
+    result = Result(status, None if error is None else {"name": error}, {"forecast": {"finish": finish}})
+    after = {"a": Version("file")}
+    record = Record("r1", {"limits": {"finish_by": "4h"}}, {}, after, [{}], result, [])
+    assert {finding.kind for finding in judge_end(record)} == found

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fanout.forecast.choosing.finish import Finish, Moments, decide_finish
 from fanout.model.document import Json, utc
 from fanout.model.entry import Kind
 from fanout.model.errors import BudgetRefused, DestinationBusy, FinishRefused, InvalidRequest
@@ -20,6 +21,7 @@ from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST as PUBLISH
 from tests.support.publishing import PublishingWorld
+from tests.support.two_mounts import TwoMounts
 
 FILES = 400
 SLOW: dict[str, Any] = {"files_per_second": 1}  # 400 s of copying
@@ -124,6 +126,43 @@ def test_what_the_request_allows_is_never_passed() -> None:
     answer = partitioned(world, request("10m", max_concurrency=2, shard_seconds=0.1))
     assert answer["max_concurrency"] <= 2 and finish_of(world)["functions"] <= 2
     assert all(one["shard_seconds"] == 0.1 for one in finish_of(world)["plans"])
+
+
+@pytest.mark.parametrize("fields", [{}, {"mode": "move"}, {"verify": "all"}], ids=str)
+def test_a_run_between_two_mounts_ends_in_time_by_a_plan_of_both_or_is_refused(tmp_path: Path, fields: Json) -> None:
+    late = TwoMounts(tmp_path, run_id="late")
+    for number in range(FILES):
+        (late.source_root / f"f{number}").write_bytes(b"x" * 50)
+    with pytest.raises(FinishRefused, match="the rate of the request binds it"):
+        late.run({**fields, "limits": {"finish_by": "2m", **SLOW}})
+    assert list(late.root.parent.rglob("f*")) == [] and late.staged() == []
+    again = TwoMounts(tmp_path, run_id="again", store=late.store)
+    summary = again.run({**fields, "limits": {"finish_by": "4h", **SLOW}})
+    assert summary["status"] == "SUCCEEDED" and len(list(again.root.iterdir())) == FILES
+    finish = summary["forecast"]["finish"]
+    assert finish["reached"] is True and finish["plans"] and finish["functions"] == 1
+
+
+@pytest.mark.parametrize(("reserved", "unreserved", "most"), [(3, 1000, 3), (0, 5, 3), (0, 2, 1), (0, 1000, 10)])
+def test_no_plan_has_more_functions_than_the_account_lets_run(
+    reserved: int, unreserved: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lets:
+        def unreserved_concurrency(self) -> int:
+            return unreserved
+
+    tried: list[int] = []
+
+    def decide(moments: Moments, most: int, *others: Any) -> Finish:
+        tried.append(most)
+        return decide_finish(moments, most, *others)
+
+    monkeypatch.setattr("fanout.forecast.choosing.of_run.decide_finish", decide)
+    world = filled()
+    world.account, world.reserved_concurrency = Lets(), reserved
+    answer = partitioned(world, request("4h", shard_seconds=0.1))
+    assert tried == [most] and answer["max_concurrency"] <= most
+    assert {one["functions"] for one in finish_of(world)["plans"]} <= set(range(1, most + 1))
 
 
 @pytest.mark.parametrize("finish_by", ["2m", "12:02 UTC", utc(NOON + 120)])
