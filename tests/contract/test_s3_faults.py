@@ -133,7 +133,7 @@ def test_fault_that_stays_is_named(
         (
             error(301, "PermanentRedirect", "x-amz-bucket-region: eu-west-1"),
             InvalidRequest,
-            "is in region eu-west-1, not us-east-1; deploy a stack in eu-west-1, or name a bucket of us-east-1",
+            "is in region eu-west-1, not us-east-1; start again: the plan of a new run asks where each bucket is",
         ),
         (answer(400, MALFORMED), InvalidRequest, "is in region eu-west-1, not us-east-1"),
         (answer(400, OF_CUSTOMER_KEY), CustomerKey, "SSE-C is not supported"),

@@ -10,7 +10,7 @@ from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryObjects
 
-ELSEWHERE = InvalidRequest("bucket", "b is in region eu-west-1, not us-east-1", "deploy a stack in eu-west-1")
+ELSEWHERE = InvalidRequest("bucket", "b is in region eu-west-1, not us-east-1", "start again")
 REQUEST = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/out/"}
 
 
@@ -36,6 +36,8 @@ def test_a_bucket_of_another_region_is_refused_with_its_field(field: str) -> Non
     if field == "manifest":
         world.objects = ElsewhereToo()
         request["manifest"] = "s3://a-bucket/list.csv"
-    with pytest.raises(InvalidRequest, match=f"{field}: b is in region eu-west-1, not us-east-1; deploy") as caught:
+    with pytest.raises(
+        InvalidRequest, match=f"{field}: b is in region eu-west-1, not us-east-1; start again"
+    ) as caught:
         world.plan(request)
     assert caught.value.field == field

@@ -171,8 +171,9 @@ def to_error(
 
 
 def _remedy_for_region(fault: Fault, region: str) -> str:
-    there = fault.bucket_region if fault.bucket_region != region else ""
-    return f"{f'deploy a stack in {there}, or ' if there else ''}name a bucket of {region}, the stack's region"
+    if not fault.bucket_region or fault.bucket_region == region:
+        return f"name a bucket of {region}"
+    return "start again: the plan of a new run asks where each bucket is; this one may have been made anew since"
 
 
 def _is_of_customer_key(fault: Fault, operation: str) -> bool:
