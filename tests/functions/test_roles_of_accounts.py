@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.runtime import bootstrap
 from tests.support.handler_flow import HandlerFlow
 from tests.support.http import Head
@@ -105,3 +105,31 @@ def test_a_role_that_the_stack_does_not_name_is_refused(accounts: Wire, monkeypa
 def test_the_bucket_of_another_account_is_refused_to_the_stack_s_own_role(accounts: Wire) -> None:
     with pytest.raises(Exception, match=f"ListObjectsV2 on s3://{THEIRS}"):
         accounts.flow.plan("own", {"source": f"s3://{THEIRS}/in/", "destination": "efs:///out"})
+
+
+@pytest.mark.parametrize("step", ["CopyShard", "BeginVerification", "DeleteShard"])
+def test_a_move_whose_role_is_taken_away_deletes_nothing_unproven_and_goes_on_later(
+    accounts: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setenv("FANOUT_WAY_OUT", "buckets")
+    for name, data in FILES.items():
+        s3.put_object(Bucket=THEIRS, Key=f"in/{name}", Body=data)
+    judge, taken = accounts.proxy.choose, list[str]()
+
+    def judged(head: Head) -> str:
+        is_data = not head.target.startswith("/work-bucket") and "authorization" in head.headers
+        return "403 AccessDenied" if taken and is_data else judge(head)
+
+    accounts.proxy.choose = judged
+    accounts.flow.before[step] = lambda: taken.append(step)
+    request = {"source": f"s3://{THEIRS}/in/", "destination": f"s3://{TARGET}/out/", "mode": "move", **OF_END}
+    with pytest.raises(AccessDenied, match=f"on s3://({THEIRS}|{TARGET})/"):
+        accounts.flow.run("taken", request)
+    assert taken == [step]
+    held = {one["Key"] for one in s3.list_objects_v2(Bucket=THEIRS).get("Contents", [])}
+    assert held == {f"in/{name}" for name in FILES}
+    taken.clear()
+    found = accounts.flow.run("again", {"resume_from": "taken"})
+    assert found["status"] == "SUCCEEDED"
+    assert "Contents" not in s3.list_objects_v2(Bucket=THEIRS)
+    assert {one["Key"] for one in s3.list_objects_v2(Bucket=TARGET)["Contents"]} == {f"out/{name}" for name in FILES}
