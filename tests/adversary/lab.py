@@ -41,6 +41,7 @@ from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, Deployed
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
+from tests.adversary.computing import JOB_OBJECTS, LabJobs, batch_of
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
 from tests.adversary.lying_s3 import LyingS3
@@ -67,6 +68,7 @@ LIMITS = {
     "FIRST_SEGMENT_ENTRIES": 9,
     "SEGMENT_ENTRIES": 40,
     "SHARD_ENTRIES": 12,
+    "CHECKSUM_JOB_OBJECTS": JOB_OBJECTS,
 }
 
 
@@ -145,7 +147,7 @@ class Lab:
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
         self.watching: Callable[[Any, str], AbstractContextManager[None]] = lambda machine, state: nullcontext()
-        self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys)
+        self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys, tells=not script.jobs)
         self.s3 = LyingS3(self.truth, self.conductor, WORK)
         for bucket in (WORK, LISTS, "source-bucket", "target-bucket"):
             self.truth.buckets[bucket] = {}
@@ -159,6 +161,7 @@ class Lab:
         stored = S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore()
         self.signer = LocalSigner()
         self.store = HookedStore(stored, self.conductor)
+        self.batch = batch_of(self, script)
         self._nonces = 0
 
     def _source(self) -> Place:
@@ -282,11 +285,15 @@ class Lab:
                 client, plan.request.destination.bucket, plan.request.source.bucket, key
             ),
             release=release,
+            checksum_jobs=lambda plan: LabJobs(self, plan, client),
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
             signer=self.signer,
             meter=ShowingMeter(),
-            deployed=Deployed(access_points=access_points(self.script.direction) if self.script.s3_files else {}),
+            deployed=Deployed(
+                access_points=access_points(self.script.direction) if self.script.s3_files else {},
+                computes_checksums=bool(self.script.jobs),
+            ),
         )
 
 

@@ -54,6 +54,7 @@ LABELS = {
     "LookAtDirectories": "look at directories",
     "RemoveDirectories": "remove directories",
     "BeginVerification": "begin verification",
+    "ComputeChecksums": "compute",
     "DigestShard": "digest",
     "VerifyShard": "verify",
     "SummariseTransfer": "summarise",

@@ -187,6 +187,7 @@ class Experiment:
             options.pop("delete_guard", None)
         if options.get("mode") == "plan":
             options.pop("certificate", None)
+            options.pop("checksums", None)
         before, staged, kept = lab.destination.snapshot(), self._staged(act.run), self._kept()
         self._before[act.run] = before
         told = Counter(lab.conductor.told)

@@ -78,13 +78,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Stored:
-    """An object as it is kept; times are seconds since 1970."""
+    """An object as it is kept; times are seconds since 1970. ``tells``: S3 keeps the checksum of the whole."""
 
     data: bytes
     etag: str
     modified: int
     headers: dict[str, str]
     tags: str = ""
+    tells: bool = True
 
     @property
     def crc(self) -> str:
@@ -113,6 +114,7 @@ class Refused(Exception):
 
 
 FULL = {"x-amz-checksum-type": "FULL_OBJECT"}
+_ALGORITHM = "<ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>"
 
 
 def object_answer(request: Request, stored: Stored) -> Answer:
@@ -123,9 +125,8 @@ def object_answer(request: Request, stored: Stored) -> Answer:
     headers = {**stored.headers, "ETag": stored.etag, "Last-Modified": formatdate(stored.modified, usegmt=True)}
     asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
     if asked is None:
-        checksums = (
-            {"x-amz-checksum-crc64nvme": stored.crc, **FULL} if request.headers.get("x-amz-checksum-mode") else {}
-        )
+        told = stored.tells and request.headers.get("x-amz-checksum-mode")
+        checksums = {"x-amz-checksum-crc64nvme": stored.crc, **FULL} if told else {}
         return Answer(200, {**headers, **checksums}, stored.data)
     first, last = int(asked[1]), min(int(asked[2]), len(stored.data) - 1)
     if first > last:
@@ -164,7 +165,7 @@ def contents(key: str, stored: Stored) -> str:
     etag = stored.etag.replace('"', "&quot;")
     return (
         f"<Contents><Key>{quoted(key)}</Key><LastModified>{time_text(stored.modified)}</LastModified>"
-        f"<ETag>{etag}</ETag><ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>"
+        f"<ETag>{etag}</ETag>{_ALGORITHM * stored.tells}"
         f"<Size>{len(stored.data)}</Size><StorageClass>STANDARD</StorageClass></Contents>"
     )
 

@@ -116,6 +116,7 @@ class Script(Struct, frozen=True):
     """Everything: the ends, what they hold at first, and what happens.
 
     ``short``: what may go the short way does. ``s3_files``: the mount that is written, or the only one, is of S3 Files.
+    ``jobs``: objects that others write tell no checksum, and what goes wrong about the jobs that compute them.
     """
 
     seed: int
@@ -129,6 +130,7 @@ class Script(Struct, frozen=True):
     page_keys: int = 7
     short: bool = False
     s3_files: bool = False
+    jobs: str = ""
 
     def story(self) -> str:
         """The whole in plain words."""
@@ -139,6 +141,8 @@ class Script(Struct, frozen=True):
             lines.append("runs that may go the short way do")
         if self.s3_files:
             lines.append("the mount is one of S3 Files")
+        if self.jobs:
+            lines.append(f"objects that others write tell no checksum; trouble of the jobs about them: {self.jobs}")
         if self.ledger_in_s3:
             lines.append("the ledger lies in the S3 that lies")
         for name, specs in (("source", self.source), ("destination", self.destination)):

@@ -45,6 +45,8 @@ def _smaller(script: Script) -> Iterator[Script]:
         yield replace(script, ledger_in_s3=False)
     if script.short:
         yield replace(script, short=False)
+    if script.jobs not in ("", "none"):
+        yield replace(script, jobs="none")
     if script.skew_seconds:
         yield replace(script, skew_seconds=0)
 

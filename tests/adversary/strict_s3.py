@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from email.utils import formatdate
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -40,7 +41,9 @@ from tests.adversary.s3_words import (
 class StrictS3:
     """Buckets by name, each with its objects by key."""
 
-    def __init__(self, seconds: Callable[[], float], page_keys: int = 1000) -> None:
+    def __init__(self, seconds: Callable[[], float], page_keys: int = 1000, *, tells: bool = True) -> None:
+        """``tells``: S3 keeps checksums of what ``put`` stores, as of all that requests do."""
+        self._tells = tells
         self.buckets: dict[str, dict[str, Stored]] = {}
         self.uploads: dict[str, Upload] = {}
         self._aliases: dict[str, str] = {}
@@ -75,8 +78,13 @@ class StrictS3:
     def put(self, bucket: str, key: str, data: bytes, headers: dict[str, str] | None = None, tags: str = "") -> Stored:
         """Store an object."""
         etag = f'"{hashlib.md5(data).hexdigest()}"'
-        stored = Stored(data, etag, int(self._seconds()), headers or {}, tags)
+        stored = Stored(data, etag, int(self._seconds()), headers or {}, tags, self._tells)
         self.buckets[bucket][key] = stored
+        return stored
+
+    def _keep(self, bucket: str, key: str, *kept: Any) -> Stored:
+        """Store an object of a request."""
+        stored = self.buckets[bucket][key] = replace(self.put(bucket, key, *kept), tells=True)
         return stored
 
     def find(self, bucket: str, key: str) -> Stored:
@@ -106,12 +114,12 @@ class StrictS3:
         if wanted and wanted != to_base64(crc64nvme(request.body)):
             raise Refused(400, "BadDigest")
         self._meet(request, bucket, key)
-        stored = self.put(bucket, key, request.body, kept_headers(request), request.headers.get("x-amz-tagging", ""))
+        stored = self._keep(bucket, key, request.body, kept_headers(request), request.headers.get("x-amz-tagging", ""))
         return Answer(200, {"ETag": stored.etag, "x-amz-checksum-crc64nvme": stored.crc, **FULL})
 
     def _CopyObject(self, request: Request, bucket: str, key: str) -> Answer:
         source = self._copied(request)
-        stored = self.put(bucket, key, source.data, dict(source.headers), source.tags)
+        stored = self._keep(bucket, key, source.data, dict(source.headers), source.tags)
         return document("CopyObjectResult", copied(stored))
 
     def _DeleteObject(self, request: Request, bucket: str, key: str) -> Answer:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.adversary.alike import alike
 from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
+from tests.adversary.computing import compute
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
@@ -88,6 +89,7 @@ class _Author:
             source = foreign(Random(f"source {self.seed}"), source, self.direction)
         if self.to_s3:
             destination = foreign(Random(f"destination {self.seed}"), destination, self.direction)
+        jobs, acts = compute(Random(f"computed {self.seed}"), self.direction, options, acts)
         skew_seconds = draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0
         in_s3 = draw.random() < 0.25
         acts = closing(Random(f"closing {self.seed}"), acts, options)
@@ -102,6 +104,7 @@ class _Author:
             ledger_in_s3=in_s3,
             short=Random(f"short {self.seed}").random() < 0.5,
             s3_files=draw_kind(Random(f"s3 files {self.seed}"), self.direction, options),
+            jobs=jobs,
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
