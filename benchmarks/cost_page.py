@@ -66,8 +66,8 @@ HEAD = """# What a run costs
 
 Every run forecasts its seconds and dollars, and counts them afterwards. [`fanout estimate`](../how-to/estimate.md)
 forecasts without an account. Figures leave out logs, storage, KMS but for a certificate's two requests, transfer
-between regions or zones, and your own VPC endpoints. While nothing runs, only storage, a key of the stack ($1 a month)
-and [monitoring](../operate/monitoring.md#what-it-costs) cost.
+between zones, a NAT gateway's, and your own VPC endpoints. While nothing runs, only storage, a key of the stack ($1 a
+month) and [monitoring](../operate/monitoring.md#what-it-costs) cost.
 """
 FOOT = """
 ## Where the money goes
@@ -85,6 +85,9 @@ FOOT = """
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy
   [also asks about each object](../how-to/estimate.md#a-nightly-run-that-finds-nothing) that no Last-Modified proves
   unchanged; only the forecast made after the listing holds these.
+- Between regions each GB costs `transfer_gb` where it is copied, and where it is read to compare it or for a
+  certificate, at each bucket that is not in the stack's region. The price is that of us-east-1 to most regions: give
+  your own for others, some of which charge several times that. A limit of `max_dollars` holds these too.
 
 ## Beside DataSync
 

@@ -53,6 +53,17 @@ def calibration_of(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration
     return mount, found
 
 
+def regions_of(given: list[str], request: Request) -> dict[str, str]:
+    """The regions of ``BUCKET=REGION``, each a bucket of the request. Raises ``InvalidRequest``."""
+    regions = {bucket: region for bucket, _, region in (text.partition("=") for text in given)}
+    known = [end.bucket for end in (request.source, request.destination) if end.is_keyed]
+    for bucket, region in regions.items():
+        if bucket not in known or not region:
+            what = f"{bucket}={region} names no region of a bucket of the request"
+            raise InvalidRequest("--bucket-region", what, f"say BUCKET=REGION of {' or '.join(known) or 'a bucket'}")
+    return regions
+
+
 def ending_by(request: Request, by: str, now: float) -> Request:
     """The request that ends by a time, which without a zone is that of this machine. Raises ``InvalidRequest``."""
     text = local_time(by, now)

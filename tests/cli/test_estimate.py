@@ -268,3 +268,20 @@ def test_by_writes_its_page(tmp_path: Path) -> None:
 def test_what_by_cannot_do_is_refused_by_name(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     found = run(tmp_path, TO_EFS, *arguments)
     assert found.exit_code == 2 and said in " ".join(found.output.split())
+
+
+def test_transfer_between_regions_is_a_line_of_its_own_where_a_bucket_s_region_is_given(tmp_path: Path) -> None:
+    known = ("--entries", "1000", "--bytes", "100000000000")
+    near, far = (
+        estimated(tmp_path, TO_EFS, *known, *more)["dollars"] for more in ((), ("--bucket-region", "my-data=eu-west-1"))
+    )
+    assert far == {**near, "transfer_between_regions": 2.0, "total": pytest.approx(near["total"] + 2.0)}
+    said = run(tmp_path, TO_EFS, *known, "--bucket-region", "my-data=eu-west-1").stdout
+    assert "transfer between regions $2.00" in said
+
+
+@pytest.mark.parametrize("given", ["other-data=eu-west-1", "my-data", "my-data="])
+def test_a_region_of_no_bucket_of_the_request_is_refused(tmp_path: Path, given: str) -> None:
+    found = run(tmp_path, TO_EFS, "--entries", "1", "--bytes", "1", "--bucket-region", given)
+    assert found.exit_code == 2
+    assert "say BUCKET=REGION of my-data" in found.output

@@ -18,6 +18,7 @@ from fanout.model.errors import BudgetRefused, InvalidRequest, OutOfBudget
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.request.parts.way_out import WayOut
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -240,3 +241,19 @@ def test_a_task_at_work_counts_its_seconds_at_most_those_of_a_function() -> None
 def test_a_budget_that_is_none_is_refused_by_its_name(wrong: object) -> None:
     with pytest.raises(InvalidRequest, match=r"limits\.max_dollars"):
         filled().plan({**REQUEST, "limits": {"max_dollars": wrong}})
+
+
+def test_transfer_between_regions_counts_against_the_budget_before_and_after() -> None:
+    """Forty files of fifty bytes, at a million dollars a GB."""
+    dear = request_with(1.5, transfer_gb=1e6)
+    world = filled()
+    world.way_out, world.regions = WayOut.MOUNTS, {"a-bucket": "eu-west-1"}
+    world.list_all(world.plan(dear))
+    with pytest.raises(BudgetRefused, match=r"the forecast is \$2\.00, over the limit of \$1\.50"):
+        partition_shards(world.context())
+    again = filled()
+    again.way_out, again.regions = world.way_out, world.regions
+    forecast = again.run({**dear, "limits": {"max_dollars": 2.5}})["forecast"]
+    assert forecast["dollars"]["transfer_between_regions"] == 2.0
+    assert forecast["actual_dollars"]["transfer_between_regions"] == 2.0
+    assert "transfer_between_regions" not in filled().run(dear)["forecast"]["actual_dollars"]

@@ -55,6 +55,10 @@ def estimate_(
         int, _of_trees(min=0, help="Files of the directory that holds most of them; default: many directories")
     ] = 0,
     extras: Annotated[int, _of_trees(min=0, help="Entries of the destination that a sync deletes")] = 0,
+    bucket_regions: Annotated[
+        list[str] | None,
+        _of_trees("--bucket-region", help="BUCKET=REGION of one that is not in the stack's; may be repeated"),
+    ] = None,
     probe: Annotated[
         list[str] | None,
         _of_systems(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
@@ -94,6 +98,7 @@ def estimate_(
             given_shard_seconds,
             number_of,
             options_of,
+            regions_of,
             state_of,
             write_page,
         )
@@ -125,6 +130,7 @@ def estimate_(
             number_of("--unchanged", unchanged),
             number_of("--unchanged-bytes", unchanged_size),
             indexed=not has_no_index,
+            regions=regions_of(bucket_regions or [], parsed),
         )
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"

@@ -39,7 +39,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     """The figures of the copy, from which the phases during and after it are predicted.
 
     ``list_seconds`` are those of listing both ends in so many ``segments``, ``copy_seconds`` those of the copy, for
-    which its functions work ``function_seconds`` together, at most ``functions`` at once. ``states`` are by mount.
+    which its functions work ``function_seconds`` together, at most ``functions`` at once. ``states`` are by mount,
+    ``regions`` those of the buckets that are not in the stack's.
     """
 
     list_seconds: float
@@ -50,6 +51,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     rates: Rates
     states: Mapping[str, FileSystemState]
     price: Mapping[str, float]
+    regions: Mapping[str, str] = field(default_factory=dict)
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -58,7 +60,8 @@ class Done(Struct, frozen=True, kw_only=True):
     ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run; of these
     ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
     of ``segments``. Both listings took so many ``heads`` besides their pages. ``asked_back`` was asked for,
-    by what held it; ``computed`` are jobs that compute checksums, and their objects.
+    by what held it; ``computed`` are jobs that compute checksums, and their objects. ``regions`` are those of the
+    buckets that are not in the stack's.
     """
 
     listed: int
@@ -75,6 +78,7 @@ class Done(Struct, frozen=True, kw_only=True):
     heads: int = 0
     asked_back: Mapping[str, Count] = field(default_factory=dict)
     computed: tuple[int, int] = (0, 0)
+    regions: Mapping[str, str] = field(default_factory=dict)
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):

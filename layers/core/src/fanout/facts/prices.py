@@ -37,6 +37,7 @@ PRICES: Mapping[str, Price] = {
     "restore_deep_standard_gb": Price(0.02, "GB of standard restores, DEEP_ARCHIVE", _S3),
     "restore_deep_bulk": Price(0.025 / 1000, "bulk restore request, DEEP_ARCHIVE", _S3),
     "restore_deep_bulk_gb": Price(0.0025, "GB of bulk restores, DEEP_ARCHIVE", _S3),
+    "transfer_gb": Price(0.02, "GB from us-east-1 to another region, but to us-east-2 (0.01)", _S3),
     "batch_job": Price(0.25, "job of S3 Batch Operations", _S3),
     "batch_object": Price(1.0 / 1_000_000, "object of a job of S3 Batch Operations", _S3),
     "efs_read_gb": Price(0.03, "GB read from EFS, Elastic throughput", _EFS),

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, reading, requests_of
 from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.facts.units import GB
+from fanout.forecast.between_regions import to_copy
 from fanout.forecast.costs import metering_dollars, request_dollars
 from fanout.model.location import Location
 from fanout.request.options import Verify
@@ -37,17 +40,18 @@ class TaskMode(StrEnum):
 
 
 class DataSync(Struct, frozen=True):
-    """The dollars of a DataSync task: its own fee, requests to S3, and metering of EFS."""
+    """The dollars of a DataSync task: its fee, requests to S3, metering of EFS, and ``transfer`` between regions."""
 
     mode: TaskMode
     fee: float
     s3: float
     efs: float
+    transfer: float = 0.0
 
     @property
     def total(self) -> float:
         """All of them."""
-        return self.fee + self.s3 + self.efs
+        return self.fee + self.s3 + self.efs + self.transfer
 
 
 class _Reads(Struct, frozen=True):
@@ -58,9 +62,23 @@ class _Reads(Struct, frozen=True):
 
 
 def datasync_of(
+    request: Request,
+    work: Work,
+    states: Mapping[str, FileSystemState],
+    price: Mapping[str, float],
+    regions: Mapping[str, str] = MappingProxyType({}),
+) -> DataSync:
+    """The cheaper mode of those that can do the work; Enhanced where neither does all of it.
+
+    Between regions its copy is charged as ours is; what its verification reads there is left out.
+    """
+    transfer = sum(to_copy(request, work.bytes, 0, regions, price).values())
+    return replace(_cheaper(request, work, states, price), transfer=transfer)
+
+
+def _cheaper(
     request: Request, work: Work, states: Mapping[str, FileSystemState], price: Mapping[str, float]
 ) -> DataSync:
-    """The cheaper mode of those that can do the work; Enhanced where neither does all of it."""
     enhanced = _task(TaskMode.ENHANCED, request, work, states, price)
     if work.listed > aws.DATASYNC_BASIC_ITEMS:
         return enhanced

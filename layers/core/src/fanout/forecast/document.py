@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from fanout.efs.model import Drain, FileSystemState
 from fanout.facts import prices
 from fanout.facts.units import GIB, MIB
+from fanout.forecast.between_regions import TRANSFER
 from fanout.forecast.choosing.finish import Finish
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
@@ -109,7 +110,8 @@ def forecast_document(
         seconds["pause"] = closed_seconds(window, begins, sum(seconds.values()))
     dollars, pace = found.dollars, found.pace
     other = found.datasync
-    datasync = {"fee": other.fee, "s3": other.s3, "efs": other.efs, "total": other.total}
+    transfer = {TRANSFER: other.transfer} if other.transfer else {}
+    datasync = {"fee": other.fee, "s3": other.s3, "efs": other.efs, **transfer, "total": other.total}
     return ForecastDocument(
         predicted_seconds={phase: round(took, 3) for phase, took in seconds.items()},
         actual_seconds={},

@@ -28,6 +28,7 @@ class Known(Struct, frozen=True):
     ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It
     counts only where the destination is a file system. ``unchanged_bytes`` are read with ``compare: checksum``, and by
     a verification of whole trees. ``indexed``: the index of an earlier run vouches for what is unchanged.
+    ``regions`` are those of the buckets that are not in the stack's.
     """
 
     entries: int
@@ -39,6 +40,7 @@ class Known(Struct, frozen=True):
     unchanged: int = 0
     unchanged_bytes: int = 0
     indexed: bool = True
+    regions: Mapping[str, str] = field(default_factory=dict)
 
 
 def estimate(request: Request, known: Known) -> Forecast:
@@ -46,7 +48,8 @@ def estimate(request: Request, known: Known) -> Forecast:
     rates = rates_of(request, known.calibrations)
     states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
     work = estimated_work(request, known, rates)
-    return forecast(request, work, rates, states, creations_of(request, known.calibrations))
+    creations = creations_of(request, known.calibrations)
+    return forecast(request, work, rates, states, creations, regions=known.regions)
 
 
 def with_probed(state: FileSystemState, calibration: Calibration | None) -> FileSystemState:

@@ -75,12 +75,13 @@ def forecast(
     measured: Mapping[str, FileSystemState],
     creations_per_second: float = CREATIONS_PER_SECOND,
     functions_at_most: int | None = None,
+    regions: Mapping[str, str] | None = None,
 ) -> Forecast:
     """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
 
     A plan has the forecast of the sync that it plans. Burst credits are kept as PaceCopy keeps them.
     ``creations_per_second`` is what one directory of the destination takes. ``functions_at_most`` is for the copying
-    alone, where fewer are planned than the request allows.
+    alone, where fewer are planned than the request allows. ``regions`` are those of the buckets outside the stack's.
     """
     if request.course.plans:
         request = replace(request, mode=Mode.SYNC)
@@ -133,6 +134,7 @@ def forecast(
         rates=rates,
         states=states,
         price=price,
+        regions=regions or {},
     )
     costs = {phase.name: phase.predicted(request, work, basis) for phase in phases_of(request)}
     added = together(costs.values())
@@ -162,7 +164,7 @@ def forecast(
         ),
         way=way,
         counts=way.counts + aside,
-        datasync=datasync_of(request, work, states, price),
+        datasync=datasync_of(request, work, states, price, regions or {}),
         linked=work.linked,
     )
 

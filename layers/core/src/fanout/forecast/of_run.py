@@ -63,7 +63,8 @@ def write_forecast(plan: Plan, work: Work, chosen: Finish | None, context: Conte
     """Write forecast.json, whose pace says how many functions are to work at once; and what becomes of the choice."""
     measured, now = measured_file_systems(context.ledger), context.clock.now()
     functions = functions_for(chosen, plan)
-    found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second, functions)
+    creations = plan.creations_per_second
+    found = forecast(plan.request, work, plan.rates, measured, creations, functions, plan.regions)
     finish = with_forecast(chosen, found, plan, now) if chosen else None
     document = forecast_document(found, now, plan.request.limits.window, finish)
     context.ledger.write(keys.FORECAST, document)

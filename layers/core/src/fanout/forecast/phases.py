@@ -12,6 +12,7 @@ from msgspec import Struct
 from fanout.checksums.forecast import computed, computing
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, PhaseCost
+from fanout.forecast.between_regions import to_copy
 from fanout.forecast.deleting import deleted, deleting
 from fanout.forecast.publishing import publishing
 from fanout.forecast.verifying import verified, verifying
@@ -36,7 +37,7 @@ class Phase(Struct, frozen=True, kw_only=True):
 
     It is ``noted`` when it begins, unless it begins with another.
     ``predicted`` is its addition to a forecast; ``spent`` the requests, the load and the dollars of what it has done.
-    Those of the copy itself are in no phase.
+    Those of the copy itself are in no phase, but for its transfer between regions.
     """
 
     name: str
@@ -54,8 +55,13 @@ def _listed(_request: Request, done: Done, _price: Mapping[str, float]) -> Phase
     return PhaseCost(requests=S3Requests(gets=done.heads))
 
 
-def _copying(_request: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
+def _copying(request: Request, work: Work, basis: Basis) -> PhaseCost:
+    services = to_copy(request, work.bytes, work.compared.bytes, basis.regions, basis.price)
+    return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0, services=services)
+
+
+def _copied(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+    return PhaseCost(services=to_copy(request, done.moved.bytes, 0, done.regions, price))
 
 
 def _summing(_request: Request, work: Work, _basis: Basis) -> PhaseCost:
@@ -78,7 +84,7 @@ PHASES = (
     Phase(name="plan", runs=_always),
     Phase(name="list", runs=_lists, predicted=_listing, spent=_listed),
     Phase(name="partition", runs=_lists),
-    Phase(name="copy", runs=_copies, predicted=_copying),
+    Phase(name="copy", runs=_copies, predicted=_copying, spent=_copied),
     Phase(
         name="restore",
         noted=False,

@@ -119,6 +119,7 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
     done = replace(done, rounds=len(after), segments=again, heads=heads, asked_back=asked_back(ledger))
+    done = replace(done, regions=plan.regions)
     if request.computes_checksums:
         done = replace(done, computed=computing_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)

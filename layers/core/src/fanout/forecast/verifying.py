@@ -10,6 +10,7 @@ from fanout.efs.load import S3Requests, Work, lists_of, loads_of
 from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, Basis, Beside, Done, PhaseCost
 from fanout.facts import tuning
+from fanout.forecast import between_regions
 from fanout.forecast.way import ROUND, SEGMENT
 from fanout.request.course import Mode
 from fanout.request.options import Verify
@@ -24,17 +25,20 @@ SHARD = Beside(gets=9, puts=7, calls=1, transitions=4)
 def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     """It takes as long as the copying, or more if it reads more; of whole trees it lists both ends again."""
     if request.course.compares:  # then the work of the run is the comparison
-        return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
+        services = between_regions.to_copy(request, work.bytes, 0, basis.regions, basis.price)
+        return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0, services=services)
     whole = to_verify(request, work)
     alone = basis.rates.seconds(whole.entries, whole.bytes)
     again = basis.list_seconds if request.verifies_after.whole_trees else 0.0
     cost = verification(request, whole, basis.segments)
     seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
     beside = AROUND + SHARD * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
-    return replace(cost, seconds=seconds, function_seconds=max(basis.function_seconds, alone), beside=beside)
+    services = between_regions.to_verify(request, whole.bytes, basis.regions, basis.price)
+    busy = max(basis.function_seconds, alone)
+    return replace(cost, seconds=seconds, function_seconds=busy, beside=beside, services=services)
 
 
-def verified(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
     """The addition of the verification after the copy, as far as it came."""
     if not done.tasks_after and not done.rounds:
         return PhaseCost()
@@ -42,7 +46,8 @@ def verified(request: Request, done: Done, _price: Mapping[str, float]) -> Phase
     beside = AROUND + SHARD * done.tasks_after
     if done.rounds:
         beside += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
-    return replace(verification(request, work, done.segments), beside=beside)
+    services = between_regions.to_verify(request, work.bytes, done.regions, price)
+    return replace(verification(request, work, done.segments), beside=beside, services=services)
 
 
 def verification(request: Request, work: Work, segments: int) -> PhaseCost:

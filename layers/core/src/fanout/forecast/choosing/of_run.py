@@ -71,7 +71,7 @@ def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now:
     def predict_in(states: Mapping[str, FileSystemState]) -> Predict:
         def predict(functions: int, shard_seconds: float) -> tuple[Forecast, float]:
             work = outline.work_with(functions, shard_seconds)
-            found = forecast(request, work, plan.rates, states, plan.creations_per_second, functions)
+            found = forecast(request, work, plan.rates, states, plan.creations_per_second, functions, plan.regions)
             return found, seconds_left(found, now, window, BEFORE)
 
         return predict
