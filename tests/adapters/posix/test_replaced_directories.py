@@ -211,3 +211,51 @@ def test_one_that_is_held_is_closed_when_it_is_let_go(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="descriptor"):
         os.fstat(held.descriptor)
     directories.close()
+
+
+@pytest.mark.parametrize("number", [0, errno.ENOSPC, errno.EDQUOT])
+def test_a_big_file_that_three_attempts_complete_at_once_is_whole_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    first, second, third = (writable(PosixTree(tmp_path, "tree", "run", one)) for one in ("1", "2", "3"))
+    entry = Entry("d/big", Kind.FILE, 4)
+    token = first.begin_blocks(entry, Attributes())
+    blocks = first.open_blocks(entry, token)
+    blocks.write(0, 0, b"data", 0)
+    blocks.sync()
+    renamed, mkdir, turns = os.rename, os.mkdir, [second]
+
+    def complete(tree: PosixTree) -> None:
+        tree.open_blocks(entry, token).complete([], NO_BYTES, Attributes())
+
+    def rename(name: str, place: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        while turns:  # another attempt is done before this one
+            complete(turns.pop())
+        renamed(name, place, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    def make(name: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        if name == token and number:
+            raise OSError(number, os.strerror(number))
+        mkdir(name, mode, dir_fd=dir_fd)
+        if name == token:
+            complete(third)
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "mkdir", make)
+    complete(first)
+    complete(third)
+    assert (tmp_path / "tree/d/big").read_bytes() == b"data"
+    assert names(tmp_path / "tree/.fanout-staging-run/big") == set()
+
+
+def test_no_directory_is_made_for_a_file_that_is_gone_itself(tmp_path: Path, tree: PosixTree) -> None:
+    copy(tree, "d/first")
+    target = tree.create(Entry("d/second", Kind.FILE, 4), Attributes())
+    with tree._directories.hold("tree/d/"):
+        shutil.rmtree(tmp_path / "tree/d")
+        for one in (tmp_path / "tree/.fanout-staging-run").rglob("*"):
+            if one.is_file():
+                one.unlink()
+        with pytest.raises(ItemError, match="ENOENT"):
+            target.commit(NO_BYTES)
+    assert not (tmp_path / "tree/d").exists()

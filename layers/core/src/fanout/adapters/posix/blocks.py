@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -77,7 +78,7 @@ class StagedBlocks:
                     os.close(descriptor)
                 with self._staging.above(self._path) as directory:
                     self._staging.move(staged, self._token, directory, self._path)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, IsADirectoryError) as error:  # the latter while another attempt asks for it again
             if not self._is_in_place(attributes):
                 raise self._right.error("commit", error) from error
         except OSError as error:
@@ -90,7 +91,8 @@ class StagedBlocks:
                 found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except OSError:
             return False
-        return found.st_size == self._size and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
+        whole = stat.S_ISREG(found.st_mode) and found.st_size == self._size
+        return whole and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
 
     def discard(self) -> None:
         """See ``ports.tree.BlockTarget``. The removal of the staging directory takes the rest.

@@ -93,18 +93,20 @@ class Staging:
         """As ``move``, for a further name of a file, which is no copy of its own.
 
         Where others removed the directory meanwhile, or put another in its place, the file goes to the one that is
-        there, made if there is none. It fails where the run's staging directory is what was removed. A directory in
-        the file's place may be one that this NFS client saw before and that is gone: the server is asked.
+        there, made if there is none. It fails where the staged file itself is gone: another attempt gave it its place,
+        or the run's staging directory was removed. A directory in the file's place may be one that this NFS client saw
+        before and that is gone: the server is asked.
         """
         try:
             self._rename(staged, staged_name, directory, path)
         except OSError as error:
             if error.errno not in GONE | STALE | TAKEN:
                 raise
-            parent = path[: path.rfind("/") + 1]
-            from fanout.adapters.posix.paths.fresh import look_up_again  # brings ctypes, for what is rare
+            from fanout.adapters.posix.paths.fresh import is_there_again  # brings ctypes, for what is rare
 
-            look_up_again(staged, staged_name)
+            if not is_there_again(staged, staged_name):
+                raise
+            parent = path[: path.rfind("/") + 1]
             self._directories.renew(parent)
             with self._directories.hold(parent, create=True) as place:
                 self._rename(staged, staged_name, place, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 
 # statx(2), linux/fcntl.h, linux/stat.h
@@ -23,16 +24,20 @@ def refresh_attributes(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def look_up_again(directory: int, name: str) -> None:
+def is_there_again(directory: int, name: str) -> bool:
     """Have a name looked up anew: where a rename finds its directory gone, an NFS client takes its file for gone too.
 
-    Asked to make it, the server says that it is there, and the client drops what it knew. Raises ``OSError``.
+    Asked to make it, the server says that it is there, and the client drops what it knew.
     """
     try:
         os.mkdir(name, dir_fd=directory)
     except FileExistsError:
-        return
-    os.rmdir(name, dir_fd=directory)  # it is gone
+        return True
+    except OSError:  # the directory is gone, or nothing more can be made in it
+        return False
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=directory)
+    return False
 
 
 @cache
