@@ -17,6 +17,7 @@ from fanout.model.outcome import Reason
 from tests.copying.test_hard_links import fill, world_of
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTarget, MemoryTree
+from tests.support.names import short_names
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,17 @@ def test_a_further_name_that_only_the_destination_finds_too_long(
     monkeypatch.setattr(PosixTree, "link", full)
     summary = world_of(tmp_path).run({"source": "efs:///in", "destination": "efs:///out", **more})
     assert (summary["balanced"], summary["totals"][result]["entries"]) == (True, 1)
+
+
+@pytest.mark.parametrize("name", ["name^", "name^/below"])
+def test_a_place_that_the_destination_finds_too_long_when_it_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    world = World(destination=PosixTree(tmp_path, "out", "run-1", "n"))
+    assert isinstance(world.source, MemoryTree)
+    for path in ("a", name):
+        world.source.put(path, Kind.FILE, b"data")
+    short_names(monkeypatch, "name^5E")
+    summary = world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///out", "on_conflict": "escape"})
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert (summary["totals"]["rejected"]["entries"], summary["totals"]["copied"]["entries"]) == (1, 1)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fanout.adapters.posix.paths.directories import KEPT_DIRECTORIES, Directories
-from fanout.adapters.posix.paths.lookup import find_source
+from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from tests.support.names import short_names
 
 
 @pytest.fixture
@@ -44,6 +45,15 @@ def test_what_is_not_there_is_nothing(directories: Directories, path: str) -> No
 def test_the_nearest_directory_is_the_deepest_that_is_there(directories: Directories, path: str, nearest: str) -> None:
     for _ in range(2):
         assert directories.nearest(path) == nearest
+
+
+@pytest.mark.parametrize("path", ["name", "a/name", "name/x", "a/name/x/y"])
+@pytest.mark.parametrize("find", [find_source, find_destination])
+def test_what_no_name_can_be_is_nothing(
+    directories: Directories, monkeypatch: pytest.MonkeyPatch, path: str, find: Callable[..., object]
+) -> None:
+    short_names(monkeypatch, "name")
+    assert find(directories, "in/", path) is None
 
 
 def test_the_nearest_directory_is_no_symlink_and_no_file(directories: Directories, mount: Path) -> None:

@@ -3,6 +3,7 @@
 | numbers           | mean, here and on an NFS client                                                              |
 |-------------------|----------------------------------------------------------------------------------------------|
 | ``GONE``          | nothing has that name                                                                        |
+| ``NOTHING``       | the directory holds nothing of that name, or cannot                                          |
 | ``STALE``         | another client removed, or replaced, the directory or file that is open here                 |
 | ``HOLDS``         | a directory holds something, or the name is taken                                            |
 | ``TAKEN``         | a directory has the name of a file                                                           |
@@ -22,6 +23,7 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+NOTHING = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
 STALE = frozenset({errno.ESTALE})
 HOLDS = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 TAKEN = frozenset({errno.EISDIR})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
 
+from fanout.adapters.posix.errors import NOTHING
 from fanout.facts import tuning
 from fanout.model.directories import UNFINISHED_MODE, parent_of
 from fanout.model.errors import ItemError
@@ -256,7 +257,7 @@ class Directories:
         return [held.descriptor for held in dropped if not held.users]
 
     def nearest(self, path: str) -> str:
-        """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
+        """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ``NOTHING``.
 
         A single pass, whatever the depth: up to an open directory, then down to the first missing one.
         """
@@ -265,10 +266,13 @@ class Directories:
             while path and path not in self._open:
                 below.append(path)
                 path = parent_of(path)
-        with suppress(FileNotFoundError):
+        try:
             while below:
                 self.hold(below[-1]).let_go()
                 path = below.pop()
+        except OSError as error:
+            if error.errno not in NOTHING:
+                raise
         return path
 
     def is_in_place(self, path: str) -> bool:

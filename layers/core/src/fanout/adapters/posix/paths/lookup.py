@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from fanout.adapters.posix.errors import NOTHING
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.model.directories import parent_of
@@ -73,6 +75,8 @@ def answered(path: str) -> Iterator[None]:
         remedy = "give the function search permission on the directories above"
         raise AccessDenied("looking up", f"/{path}"[:1000], f"{remedy} ({error.strerror})") from error
     except OSError as error:
+        if error.errno in NOTHING:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
         raise Transient(f"stat: {error.strerror}") from error
 
 
