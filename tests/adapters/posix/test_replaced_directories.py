@@ -171,6 +171,18 @@ def test_nothing_is_made_for_a_run_that_was_fenced(tmp_path: Path, tree: PosixTr
     assert os.listdir(tmp_path / "tree") == []
 
 
+@pytest.mark.parametrize("make", [copy, copy_beside_a_rename, link])
+def test_a_run_that_was_fenced_a_moment_ago_makes_no_directory_for_what_it_cannot_stage(
+    tmp_path: Path, tree: PosixTree, make: Callable[[PosixTree, str], None]
+) -> None:
+    copy(tree, "d/first")
+    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    for path in ("d/second", "new/second"):
+        with pytest.raises(Superseded):
+            make(tree, path)
+    assert names(tmp_path / "tree") == {"d", "d/first"}
+
+
 def test_a_symlink_in_its_place_is_not_followed(tmp_path: Path, tree: PosixTree) -> None:
     copy(tree, "d/first")
     shutil.rmtree(tmp_path / "tree/d")

@@ -105,9 +105,9 @@ class PosixTree(PosixFileSystem):
         try:
             held = self._directories.hold(staged_directory, create=True)
             with held as staged:
+                os.symlink(target, staged_name, dir_fd=staged)  # first: a run that was fenced makes no directory for it
                 place = self._staging.above(path)
                 with place as directory:
-                    os.symlink(target, staged_name, dir_fd=staged)
                     group = group_by_place(attributes, held, place)
                     apply_link_attributes(staged, staged_name, attributes, group)
                     self._staging.move(staged, staged_name, directory, path)
