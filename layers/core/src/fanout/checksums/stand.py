@@ -87,7 +87,7 @@ def manifest_key(number: int, end: str, nonce: str) -> str:
 def shard_key(shard: Shard) -> str:
     """In which jobs the objects of a shard are; the parts of a big file share the answer."""
     name = shard.id if shard.blocks is None else sha256(shard.key.encode()).hexdigest()[:32]
-    return f"checksums/jobs/shards/{name}.json"
+    return f"checksums/jobs/of/{name}.json"
 
 
 def all_asked(ledger: Ledger) -> list[Asked]:
