@@ -40,9 +40,11 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
     told = _told(draw)
     if direction == S3_TO_MOUNT and told:
         options["attributes"] = {**options.get("attributes", {}), **told}
-    ends = _ends(draw)
+    ends, price = _ends(draw), draw.choice((0.0002, 0.0005, 0.001, 0.01))
     if ends:
         options["limits"] = {**options.get("limits", {}), **ends}
+    if "max_dollars" in ends:
+        options["prices"] = {"lambda_request": price}  # so that some are refused, and some stop in the middle
 
 
 def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
@@ -88,7 +90,7 @@ def _ends(draw: Random) -> dict[str, Any]:
     """When the run is to have ended, and for how much: some of it is never reached, some had passed."""
     chances, at = [draw.random() for _ in range(2)], BEGIN_SECONDS + draw.choice((-60, 60, 300, 3_600, 90_000))
     times = (*("1m", "5m", "4h", "4h"), f"{at // 60 % _MINUTES // 60:02d}:{at // 60 % 60:02d} UTC", utc(at))
-    by, dollars = draw.choice(times), draw.choice((0.0001, 0.02, 5.0, 5.0))
+    by, dollars = draw.choice(times), draw.choice((0.01, 0.02, 5.0, 5.0))
     return {
         **({"finish_by": by} if chances[0] < 0.25 else {}),
         **({"max_dollars": dollars} if chances[1] < 0.1 else {}),
