@@ -37,10 +37,13 @@ class InvalidRequest(FanoutError):
 class AccessDenied(FanoutError):
     """A permission is missing; never retried. The message ends with the remedy.
 
-    ``place`` is a directory of the target.
+    ``place`` is a directory of the target. ``denied`` is the permission and its resource, where the service says them.
     """
 
-    def __init__(self, operation: str, target: str, remedy: str, *, place: str = "") -> None:
+    def __init__(
+        self, operation: str, target: str, remedy: str, *, place: str = "", denied: tuple[str, str] | None = None
+    ) -> None:
+        self.denied = denied
         where = f"in {place} at {target}" if place else f"on {target}"
         super().__init__(f"{operation} {where} is not permitted; {remedy}")
 

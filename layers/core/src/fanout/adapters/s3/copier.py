@@ -10,6 +10,7 @@ from functools import reduce
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.denials import DECRYPT
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
@@ -34,6 +35,7 @@ from fanout.request.object_options import TAGS, USER_PREFIX
 from fanout.request.options import Overwrite
 
 _NO_HEADERS: Mapping[str, str] = {}
+_KEY = "x-amz-server-side-encryption-aws-kms-key-id"
 
 
 def part_ranges(size: int, least_part_bytes: int = tuning.COPY_PART_BYTES) -> list[tuple[int, int]]:
@@ -187,14 +189,19 @@ class S3EntryCopier:
 
     @contextmanager
     def _whose_denial(self, entry: Entry) -> Iterator[None]:
-        """Tell a source that may not be read from a destination that may not be written: one copy asks for both."""
+        """Tell a source that may not be read from a destination that may not be written: one copy asks for both.
+
+        A source can also be one whose key may not be used; the copy of parts uses the destination's to read too.
+        """
         try:
             yield
         except Held:
             raise
-        except AccessDenied:
-            self._head(entry)
+        except AccessDenied as denied:
+            found = self._head(entry)
             self._tags(entry)
+            if denied.denied == (DECRYPT, found.headers.get(_KEY)):
+                raise item_error(self._source_of(entry), denied) from denied
             raise
 
     @contextmanager

@@ -9,6 +9,7 @@ from msgspec import Struct
 from fanout.adapters.http.transport import ConnectionBroken, Response
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, remedy_for
+from fanout.adapters.s3.client.denials import denial_of
 from fanout.model.errors import (
     AccessDenied,
     CustomerKey,
@@ -163,6 +164,11 @@ def to_error(
         return Held(operation, target, "restore the object from its archive first")
     if _is_of_customer_key(fault, operation):
         return CustomerKey(operation, target, f"an object encrypted with SSE-C is not supported (S3 says: {said})")
+    denial = denial_of(fault.message) if fault.code == "AccessDenied" else None
+    if denial is not None:
+        return AccessDenied(
+            operation, target, f"{denial.remedy} (S3 says: {said})", denied=(denial.action, denial.resource)
+        )
     if fault.status in (401, 403):
         action = _ACTIONS.get(operation, "s3:PutObject")
         remedy = f"allow {action} and the bucket's KMS key to the role{remedy_for(bucket_headers, bucket, operation)}"
