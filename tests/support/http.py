@@ -29,9 +29,9 @@ def read_head(stream: BinaryIO) -> Head | None:
     return Head(method, target, headers)
 
 
-def error_answer(head: Head, status: int, code: str) -> bytes:
+def error_answer(head: Head, status: int, code: str, message: str = "as asked") -> bytes:
     """S3's error document."""
-    body = f"<?xml version='1.0'?>\n<Error><Code>{code}</Code><Message>as asked</Message></Error>".encode()
+    body = f"<?xml version='1.0'?>\n<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
     text = f"HTTP/1.1 {status} X\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n"
     return text.encode() + (b"" if head.method == "HEAD" else body)
 

@@ -38,7 +38,7 @@ def at_random(seed: int, fraction: float) -> Choose:
 class S3Proxy:
     """Forwards to ``upstream``; ``faults`` counts what went wrong.
 
-    ``choose`` names the fault of a request: one of ``FAULTS``, a status and a code, or nothing.
+    ``choose`` names the fault of a request: one of ``FAULTS``, a status, a code and maybe words, or nothing.
     """
 
     def __init__(self, upstream: str, choose: Choose = lambda head: "") -> None:
@@ -93,8 +93,8 @@ class S3Proxy:
             return _reset(connection)
         body = stream.read(int(head.headers.get("content-length", "0")))
         if fault[:3].isdecimal():
-            status, code = fault.split()
-            connection.sendall(error_answer(head, int(status), code))
+            status, code, *message = fault.split(maxsplit=2)
+            connection.sendall(error_answer(head, int(status), code, *message))
             return True
         if fault == SLOW_DOWN_INSIDE and "x-amz-copy-source" in head.headers:
             connection.sendall(error_answer(head, 200, "SlowDown"))
