@@ -39,9 +39,7 @@ RequestArgument = Annotated[
 StackOption = Annotated[
     str | None, typer.Option(help="Name of the CloudFormation stack; default: FANOUT_STACK, or fanout")
 ]
-LocalOption = Annotated[
-    bool, typer.Option("--local", help="The stack on this machine, which `fanout up` started; or FANOUT_LOCAL=1")
-]
+LocalOption = Annotated[bool, typer.Option("--local", help="The stack that `fanout up` started; or FANOUT_LOCAL=1")]
 StateOption = Annotated[Path | None, typer.Option(help="Where the local stack keeps its state")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document")]
 # What a command does anyway; scripts may still say it.

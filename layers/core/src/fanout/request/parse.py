@@ -84,7 +84,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
         list[str],
         Meta(
             max_length=GLOBS,
-            description=f"globs: what matches none of them is skipped; default: all; with exclude at most"
+            description=f"globs: what matches none is skipped; default: all; with exclude at most"
             f" {GLOB_CHARACTERS:,} characters",
         ),
     ] = field(default_factory=list)

@@ -84,7 +84,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 ge=LEAST_BYTES_PER_SECOND,
-                description="bytes a second of all functions together; default: no limit",
+                description="bytes a second, all functions together; default: no limit",
                 extra=RATES,
             ),
         ]
