@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
+from fanout.adapters.aws import assumed_role
+from fanout.adapters.aws.assumed_role import session_policy
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.runtime import bootstrap
 from tests.support.handler_flow import HandlerFlow
@@ -19,6 +21,7 @@ from tests.support.wire import SOURCE, TARGET, Wire
 ROLE = "arn:aws:iam::444455556666:role/their-data"
 THEIRS = "their-bucket"
 FILES = {"a": b"a", "d/b": b"bb"}
+OWN = "123456789012"
 OWN_KEY = "Credential=testing/"
 ENDS = {"theirs": f"s3://{THEIRS}/{{}}/", "ours": f"s3://{TARGET}/{{}}/", "mount": "efs:///{}"}
 OF_END = {"source_bucket": {"role": ROLE, "external_id": "for-fanout"}}
@@ -105,6 +108,27 @@ def test_a_role_that_the_stack_does_not_name_is_refused(accounts: Wire, monkeypa
 def test_the_bucket_of_another_account_is_refused_to_the_stack_s_own_role(accounts: Wire) -> None:
     with pytest.raises(Exception, match=f"ListObjectsV2 on s3://{THEIRS}"):
         accounts.flow.plan("own", {"source": f"s3://{THEIRS}/in/", "destination": "efs:///out"})
+
+
+@pytest.mark.parametrize(
+    ("others", "bound"),
+    [("", [OWN, "444455556666"]), ("777788889999", [OWN, "444455556666", "777788889999"]), ("any", None)],
+)
+def test_a_session_of_the_role_is_bound_to_the_accounts_that_the_stack_names(
+    accounts: Wire, monkeypatch: pytest.MonkeyPatch, others: str, bound: list[str] | None
+) -> None:
+    monkeypatch.setenv("FANOUT_OTHER_ACCOUNTS", others)
+    monkeypatch.setenv("FANOUT_WAY_OUT", "buckets")
+    asked: list[Sequence[str]] = []
+
+    def policy(accounts: Sequence[str]) -> str:
+        asked.append(accounts)
+        return session_policy(accounts)
+
+    monkeypatch.setattr(assumed_role, "session_policy", policy)
+    request = {"source": f"s3://{THEIRS}/in/", "destination": f"s3://{TARGET}/out/", "allow_empty_source": True}
+    accounts.flow.plan("bound", {**request, **OF_END})
+    assert [list(one) for one in asked] == [bound or []]
 
 
 @pytest.mark.parametrize("step", ["CopyShard", "BeginVerification", "DeleteShard"])

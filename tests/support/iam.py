@@ -109,6 +109,11 @@ def statements_of_role(named: str, given: Given) -> list[Statement]:
     return said + list(_of_keys(named, given))
 
 
+def statements_in(document: Resource) -> list[Statement]:
+    """What a policy says that has no expressions."""
+    return list(_parsed("", document, Given({}, {})))
+
+
 def _of_keys(role: str, given: Given) -> Iterator[Statement]:
     for name, key in resources().items():
         if key["Type"] == "AWS::KMS::Key":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,8 +13,10 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from fanout.adapters.aws import assumed_role
-from fanout.adapters.aws.assumed_role import AGAIN_SECONDS, LEAST_SECONDS, RENEW_SECONDS, AssumedRole
+from fanout.adapters.aws.assumed_role import AGAIN_SECONDS, LEAST_SECONDS, RENEW_SECONDS, AssumedRole, session_policy
 from fanout.model.errors import AccessDenied, FanoutError
+from tests.support.actions import Need
+from tests.support.iam import is_allowed, statements_in
 
 ROLE = "arn:aws:iam::444455556666:role/theirs"
 
@@ -52,7 +55,9 @@ def test_credentials_are_kept_until_shortly_before_they_end(service: Service, ex
     service.time += 2
     assert role().access_key_id == "key-2"
     external = {"ExternalId": external_id} if external_id else {}
-    assert service.asked == [{"RoleArn": ROLE, "RoleSessionName": "fanout", **external}] * 2
+    assert (
+        service.asked == [{"RoleArn": ROLE, "RoleSessionName": "fanout", "Policy": session_policy(()), **external}] * 2
+    )
 
 
 def test_a_role_that_does_not_let_the_stack_in_is_told_with_what_is_needed(service: Service) -> None:
@@ -85,6 +90,22 @@ def test_a_refusal_holds_for_everybody_who_asks_within_seconds(service: Service)
     assert len(service.asked) == 1
     service.refuses, service.time = "", service.time + AGAIN_SECONDS
     assert role().access_key_id == "key-2"
+
+
+@pytest.mark.parametrize(
+    ("owner", "accounts", "allowed"),
+    [("1", ["1", "2"], True), ("2", ["1", "2"], True), ("3", ["1", "2"], False), ("3", [], True)],
+)
+def test_a_session_uses_no_bucket_of_an_account_that_is_not_named(
+    service: Service, owner: str, accounts: list[str], allowed: bool
+) -> None:
+    AssumedRole("us-east-1", ROLE, "", accounts=accounts)()
+    statements = statements_in(json.loads(service.asked[0]["Policy"]))
+    for action in ("s3:PutObject", "s3:GetObject", "s3:DeleteObject", "s3:ListBucket"):
+        need = Need(action, "arn:aws:s3:::b/k", {"aws:ResourceAccount": owner})
+        assert is_allowed(need, statements) is allowed
+    assert is_allowed(Need("kms:Decrypt", "arn:aws:kms:us-east-1:1:key/k", {}), statements)
+    assert not is_allowed(Need("sts:AssumeRole", "arn:aws:iam::1:role/r", {}), statements)
 
 
 @pytest.fixture

@@ -108,7 +108,9 @@ def _assumed(role: str, external_id: str) -> CredentialsProvider:
     """The credentials of a role, which all runs of this process share."""
     from fanout.adapters.aws.assumed_role import AssumedRole
 
-    return AssumedRole(settings().region, role, external_id, settings().sts_url)
+    here = settings()
+    accounts = (here.account, role.split(":")[4], *here.other_accounts)
+    return AssumedRole(here.region, role, external_id, here.sts_url, () if "any" in accounts else accounts)
 
 
 def far_buckets(buckets: Iterable[str]) -> dict[str, str]:

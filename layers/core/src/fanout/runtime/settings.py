@@ -34,7 +34,8 @@ class Settings(Struct, frozen=True):
     them at ``control_url``, or at the region's. ``account`` is the stack's, which must own the work bucket.
     ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
     ``access_points`` are the ARNs of those of its mounts, by mount, ``way_out`` is what they reach besides their
-    region, and ``roles`` are those that a request may name; PlanTransfer alone is given these.
+    region, and ``roles`` are those that a request may name; PlanTransfer alone is given these. ``other_accounts`` are
+    those besides the stack's whose buckets it may use, ``any`` for all.
     """
 
     work_bucket: str
@@ -62,6 +63,7 @@ class Settings(Struct, frozen=True):
     function: FunctionSize = FunctionSize()
     way_out: WayOut = WayOut.NONE
     roles: tuple[str, ...] = ()
+    other_accounts: tuple[str, ...] = ()
     sts_url: str = ""
 
 
@@ -110,6 +112,11 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
             int(environment.get("FANOUT_FUNCTION_MEGABYTES", FunctionSize().megabytes)),
         ),
         way_out=WayOut(environment.get("FANOUT_WAY_OUT", WayOut.NONE)),
-        roles=tuple(one for one in environment.get("FANOUT_ROLES", "").split(",") if one),
+        roles=_named(environment.get("FANOUT_ROLES", "")),
+        other_accounts=_named(environment.get("FANOUT_OTHER_ACCOUNTS", "")),
         sts_url=environment.get("AWS_ENDPOINT_URL_STS") or environment.get("AWS_ENDPOINT_URL", ""),
     )
+
+
+def _named(text: str) -> tuple[str, ...]:
+    return tuple(one for one in text.split(",") if one)

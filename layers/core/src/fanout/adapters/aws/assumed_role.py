@@ -11,9 +11,10 @@ for again by each, nor waited for in a row.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
@@ -34,6 +35,18 @@ _REMEDY = (
 )
 
 
+def session_policy(accounts: Sequence[str]) -> str:
+    """What a session may do of what its role may: use S3 and its keys, and buckets of these accounts alone.
+
+    The policies of the stack's own roles do not bind it, and so not what they say of buckets of other accounts.
+    """
+    statements: list[dict[str, object]] = [{"Effect": "Allow", "Action": ["s3:*", "kms:*"], "Resource": "*"}]
+    if accounts:
+        others = {"StringNotEquals": {"aws:ResourceAccount": [*accounts]}}
+        statements.append({"Effect": "Deny", "Action": "s3:*", "Resource": "*", "Condition": others})
+    return json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
+
+
 class AssumedRole:
     """A provider of a role's credentials. Safe to share between threads.
 
@@ -42,9 +55,17 @@ class AssumedRole:
     """
 
     def __init__(
-        self, region: str, role: str, external_id: str, url: str = "", now: Callable[[], float] = time.time
+        self,
+        region: str,
+        role: str,
+        external_id: str,
+        url: str = "",
+        accounts: Sequence[str] = (),
+        now: Callable[[], float] = time.time,
     ) -> None:
+        """The sessions use buckets of these accounts alone, or of any where there are none."""
         self._region, self._role, self._external_id, self._url = region, role, external_id, url
+        self._policy = session_policy(accounts)
         self._now = now
         self._lock = threading.Lock()
         self._found: tuple[float, Credentials] | None = None
@@ -79,7 +100,9 @@ class AssumedRole:
         try:
             with our_errors("sts:AssumeRole", self._role):
                 service = client("sts", self._region, self._url, _ATTEMPTS)
-                found = service.assume_role(RoleArn=self._role, RoleSessionName=_SESSION, **external)["Credentials"]
+                found = service.assume_role(
+                    RoleArn=self._role, RoleSessionName=_SESSION, Policy=self._policy, **external
+                )["Credentials"]
                 keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
                 return found["Expiration"].timestamp(), keys
         except AccessDenied as denied:
