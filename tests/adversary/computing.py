@@ -123,6 +123,10 @@ class LabJobs:
         """See ``ports.checksum_jobs``."""
         return self._call("describe", lambda: self._lab.batch.describe(job_id))
 
+    def cancel(self, job_id: str) -> None:
+        """See ``ports.checksum_jobs``."""
+        self._call("cancel", lambda: self._lab.batch.cancel(job_id))
+
     def _call(self, name: str, call: Callable[[], T]) -> T:
         passed = self._lab.conductor.before(f"jobs:{name}")
         answer = call()

@@ -16,9 +16,9 @@ from fanout.facts import tuning
 from fanout.model.algorithms import CRC64NVME, RunningSums
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Found, Kind
-from fanout.model.errors import InvalidRequest, OutOfTime, Transient
+from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, OutOfTime, Transient
 from fanout.model.location import S3Location
-from fanout.ports.checksum_jobs import JobState, Stored
+from fanout.ports.checksum_jobs import JobLook, JobState, Stored
 from fanout.request.parts.way_out import WayOut
 from tests.support.batch_operations import MemoryJobs, Row, contradicted, no_row, quoted, said, twice
 from tests.support.flow import World
@@ -190,7 +190,7 @@ def the_report_is_missing(one: Ends) -> None:
     one.jobs.batch.reports = False
 
 
-@fault(4, "of S3 Batch Operations were at work for more than a day")
+@fault(4, "of S3 Batch Operations were given up after a day")
 def the_job_is_late(one: Ends) -> None:
     one.jobs.batch.looks = 10_000
 
@@ -371,6 +371,41 @@ def test_a_run_out_of_time_waits_no_longer_than_it_may(one: Ends) -> None:
     with pytest.raises(OutOfTime):
         one.run(limits={"max_seconds": 3_600})
     assert one.world.clock.time - began == pytest.approx(3_600, abs=60)
+    assert one.jobs.batch.cancelled == [*one.jobs.batch.created.values()] == ["job-0000"]
+
+
+def test_a_job_that_is_late_is_cancelled_and_no_other(one: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 1)
+    monkeypatch.setattr(tuning, "CHECKSUM_JOB_OBJECTS", 2)
+    describe = one.jobs.batch.describe
+    one.jobs.batch.looks = 0
+    at_work = JobLook(JobState.AT_WORK)
+    monkeypatch.setattr(one.jobs.batch, "describe", lambda job: at_work if job == "job-0001" else describe(job))
+    assert one.run(limits={"shard_seconds": 0.1})["status"] == "SUCCEEDED"
+    assert (one.jobs.batch.cancelled, one.read) == (["job-0001"], (2, 4))
+
+
+def test_a_job_that_s3_does_not_cancel_is_a_note(one: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_job: str) -> None:
+        raise AccessDenied("s3:UpdateJobStatus", "job-0000", "")
+
+    one.jobs.batch.looks = 10_000
+    monkeypatch.setattr(one.jobs, "cancel", refused)
+    assert one.run()["status"] == "SUCCEEDED"
+    assert "S3 goes on with the job job-0000" in one.note and one.read == (4, 4)
+
+
+def test_a_task_that_fails_before_it_asked_for_anything_is_a_note(one: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_end: str, _path: str) -> Stored | None:
+        raise LedgerBroken("a shard's file is missing")
+
+    monkeypatch.setattr(one.jobs, "look", broken)
+    one.world.list_all(one.world.plan(one.request | VERIFY))
+    shards = one.world.walk("PartitionShards", one.world.state(), "ComputeChecksums")[1]
+    with pytest.raises(LedgerBroken):
+        one.world.walk("ComputeChecksums", shards, "AreTheyComputed?")
+    one.world.walk("VerifyShards", shards, "SummariseTransfer", "ToDelete?")
+    assert one.read == (4, 4) and "the computing of checksums broke off" in one.note
 
 
 def test_a_stack_that_lost_its_role_reads_all(one: Ends) -> None:

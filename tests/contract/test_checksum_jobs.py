@@ -115,6 +115,18 @@ def test_a_refusal_and_a_failure_are_told_apart(jobs: Jobs) -> None:
         jobs.adapter.job("job-9999")
 
 
+def test_a_job_at_work_is_cancelled_and_one_that_has_ended_stays_as_it_is(jobs: Jobs) -> None:
+    jobs.boto.put_object(Bucket=jobs.bucket, Key="in/f", Body=DATA)
+    first, second = (jobs.adapter.create(jobs.asked(token)) for token in ("t1", "t2"))
+    while jobs.adapter.job(second).state is JobState.AT_WORK:
+        continue
+    jobs.adapter.cancel(first)
+    jobs.adapter.cancel(second)
+    assert [jobs.adapter.job(one).state for one in (first, second)] == [JobState.FAILED, JobState.COMPLETE]
+    with pytest.raises(NotFound):
+        jobs.adapter.cancel("job-9999")
+
+
 def job_answer(status: str, job_id: str = "job-0001") -> bytes:
     text = f"<DescribeJobResult><Job><JobId>{job_id}</JobId><Status>{status}</Status></Job></DescribeJobResult>"
     return answer(200, text.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.checksums.stand import asked_key, created_key, ended_key, manifest_key, shard_key
+from fanout.checksums.stand import NOTE, asked_key, created_key, ended_key, manifest_key, shard_key
 from fanout.ledger.keys import note_key
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
@@ -19,7 +19,7 @@ def test_compute_checksums_may_write_each_of_its_documents_and_no_report() -> No
     names = [asked_key(0), created_key(0, "source"), ended_key(0, "source"), manifest_key(0, "source", "n")]
     names.append(shard_key(shard))
     keys = [one.prefix + name for one in (ledger, ledger.verification()) for name in names]
-    keys.append(ledger.prefix + note_key("checksums"))
+    keys.append(ledger.prefix + note_key(NOTE))
     statements = statements_of("ComputeChecksumsFunction", GIVEN)
     put = [Need("s3:PutObject", f"arn:aws:s3:::{WORK}/{key}") for key in keys]
     assert [need for need in put if not is_allowed(need, statements)] == []

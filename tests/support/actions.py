@@ -60,9 +60,12 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
 
 
 def _of_job(path: str, body: bytes | None) -> Iterator[Need]:
-    """A job of S3 Batch Operations that is created, with the role that it is given, or described."""
-    if job_id := path.removeprefix("/v20180820/jobs").removeprefix("/"):
-        yield Need("s3:DescribeJob", f"arn:aws:s3:us-east-1:123456789012:job/{job_id}")
+    """A job of S3 Batch Operations that is created, with the role that it is given, described, or cancelled."""
+    if named := path.removeprefix("/v20180820/jobs").removeprefix("/"):
+        job_id, _, status = named.partition("/")
+        yield Need(
+            "s3:UpdateJobStatus" if status else "s3:DescribeJob", f"arn:aws:s3:us-east-1:123456789012:job/{job_id}"
+        )
         return
     yield Need("s3:CreateJob", "*")
     [role] = re.findall(rb"<RoleArn>(.+?)</RoleArn>", body or b"")

@@ -74,6 +74,7 @@ class BatchOperations:
     created: dict[str, str] = field(default_factory=dict)
     asked: dict[str, tuple[str, str, bool]] = field(default_factory=dict)
     objects: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
     described: dict[str, int] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)
 
@@ -90,6 +91,8 @@ class BatchOperations:
         """A job, which goes on with each look at it."""
         if job_id not in self.asked:
             raise NotFound(job_id)
+        if job_id in self.cancelled:
+            return JobLook(JobState.FAILED, "it is Cancelled", self.now())
         seen = self.described[job_id] = self.described.get(job_id, 0) + 1
         if seen <= self.looks:
             return JobLook(JobState.AT_WORK)
@@ -99,6 +102,15 @@ class BatchOperations:
         return JobLook(
             self.status, "" if self.status is JobState.COMPLETE else "too many tasks failed", self.ended[job_id]
         )
+
+    def cancel(self, job_id: str) -> bool:
+        """Give a job up; whether it was at work."""
+        if job_id not in self.asked:
+            raise NotFound(job_id)
+        if job_id in self.ended or job_id in self.cancelled:
+            return False
+        self.cancelled.append(job_id)
+        return True
 
     def _work(self, job_id: str) -> None:
         manifest, reports, versioned = self.asked[job_id]
@@ -171,6 +183,10 @@ class MemoryJobs:
     def job(self, job_id: str) -> JobLook:
         """See ``ports.checksum_jobs``."""
         return self.batch.describe(job_id)
+
+    def cancel(self, job_id: str) -> None:
+        """See ``ports.checksum_jobs``."""
+        self.batch.cancel(job_id)
 
     def _read(self, bucket: str, key: str, _version: str) -> tuple[bytes, str] | None:
         if bucket == WORK:

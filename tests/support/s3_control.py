@@ -22,6 +22,7 @@ from tests.support.batch_operations import BatchOperations
 
 NAMESPACE = "{http://awss3control.amazonaws.com/doc/2018-08-20/}"
 ROLE = "arn:aws:iam::123456789012:role/fanout-jobs"
+_THREAD = "s3-control"
 _STATUS = {JobState.AT_WORK: "Active", JobState.COMPLETE: "Complete", JobState.FAILED: "Failed"}
 
 
@@ -40,6 +41,11 @@ def over(s3: Any, bucket: str) -> BatchOperations:
         s3.put_object(Bucket=bucket, Key=key, Body=data)
 
     return BatchOperations(read, write, bucket, now=time.time)
+
+
+def is_s3_itself() -> bool:
+    """Whether this thread is at work for S3, and not for a function of the stack."""
+    return threading.current_thread().name == _THREAD
 
 
 @contextmanager
@@ -68,7 +74,14 @@ def _handler(batch: BatchOperations) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def setup(self) -> None:
+            threading.current_thread().name = _THREAD
+            super().setup()
+
         def do_POST(self) -> None:
+            if self.path.partition("?")[0].endswith("/status"):
+                self.answer(*_update(self.path, batch))
+                return
             asked = ElementTree.fromstring(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 job_id = create(asked, batch)
@@ -104,6 +117,19 @@ def _handler(batch: BatchOperations) -> type[BaseHTTPRequestHandler]:
             """Nothing is printed."""
 
     return Handler
+
+
+def _update(path: str, batch: BatchOperations) -> tuple[int, str]:
+    """The answer to an UpdateJobStatus, which cancels."""
+    assert path.endswith("?requestedJobStatus=Cancelled")
+    job_id = path.split("/")[-2]
+    try:
+        if not batch.cancel(job_id):
+            return 400, "<Error><Code>JobStatusException</Code><Message>it has ended</Message></Error>"
+    except NotFound:
+        return 404, "<Error><Code>NotFoundException</Code><Message>no such job</Message></Error>"
+    status = f"<JobId>{job_id}</JobId><Status>Cancelling</Status>"
+    return 200, f"<UpdateJobStatusResult>{status}</UpdateJobStatusResult>"
 
 
 def create(asked: ElementTree.Element, batch: BatchOperations) -> str:

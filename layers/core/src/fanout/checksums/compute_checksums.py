@@ -5,6 +5,7 @@
 | while there are shards to look at | looks at their objects, and asks S3 for a job about some    | ``again``       |
 | later                             | looks at the jobs, and reads the reports of those that end  | ``wait``        |
 | when all jobs have ended          | notes how many checksums there are                          | ``verify``      |
+| after a day, or the run's time    | cancels the jobs that are at work                           | ``verify``      |
 
 The checksums only save reading. Whatever S3 refuses, fails at or is late with is read by the verification, and noted. A
 job is asked for when its manifest and the document about it are written, so a task that runs twice asks for the same
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from fanout.checksums.rows import bare, manifest_row
 from fanout.checksums.stand import (
+    NOTE,
     Asked,
     Created,
     Ended,
@@ -42,7 +44,15 @@ from fanout.ledger.once import write_once
 from fanout.model.algorithms import Sums
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotFound
+from fanout.model.errors import (
+    AccessDenied,
+    FanoutError,
+    InvalidRequest,
+    LedgerBroken,
+    NotFound,
+    OutOfBudget,
+    OutOfTime,
+)
 from fanout.model.location import S3Location
 from fanout.model.shard import Shard
 from fanout.ports.checksum_jobs import ChecksumJobs, JobState, Stored
@@ -58,7 +68,6 @@ PATIENCE_SECONDS = 86_400.0
 # Chosen: a report was seen to appear some minutes after its job was complete.
 REPORT_SECONDS = 900.0
 _LEAST_WAIT, _MOST_WAIT = 30.0, 900.0
-_NOTE = "checksums"
 
 
 class _Object(Struct, frozen=True):
@@ -77,15 +86,17 @@ def compute_checksums(context: Context) -> Json:
     """
     ledger, whole = context.ledger, context.ledger.whole_run()
     plan = ledger.read_plan()
-    context = context.within(plan)
     jobs = context.checksum_jobs(plan)
     if jobs is None:
-        whole.note(_NOTE, ["the stack has no role for S3 Batch Operations: all objects were read"])
+        whole.note(NOTE, ["the stack has no role for S3 Batch Operations: all objects were read"])
         return {"step": "verify", "wait": 0}
     shards = shards_of(ledger)
     asked = all_asked(ledger)
-    if not asked:  # replaced at the end
-        whole.note(_NOTE, ["the computing of checksums broke off: every object that tells none was read"])
+    try:
+        context = context.within(plan)
+    except (OutOfTime, OutOfBudget):
+        _cancel(asked, jobs, ledger)
+        raise
     refused = [said for one in asked for said in _create(one, jobs, ledger)]
     after = asked[-1].after if asked else 0
     if after < len(shards) and not refused:
@@ -204,8 +215,24 @@ def _looked(asked: list[Asked], refused: list[str], jobs: ChecksumJobs, plan: Pl
     if waits and not is_over:
         run_ends = inf if plan.ends_at is None else plan.ends_at
         return {"step": "wait", "wait": wait_seconds(now - began, run_ends - now)}
-    ledger.whole_run().note(_NOTE, _notes(parts, ended, refused, waits))
+    kept = _cancel(asked, jobs, ledger) if waits else []
+    ledger.whole_run().note(NOTE, _notes(parts, ended, refused, waits) + kept)
     return {"step": "verify", "wait": 0}
+
+
+def _cancel(asked: list[Asked], jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
+    """Have S3 give up what is at work, as far as it does; a note where it does not."""
+    kept = []
+    for one in asked:
+        for part in one.parts:
+            created = ledger.find(created_key(one.number, part.end), Created)
+            if created is None or created.refused or ledger.find(ended_key(one.number, part.end), Ended) is not None:
+                continue
+            try:
+                jobs.cancel(created.job_id)
+            except FanoutError as error:
+                kept.append(f"S3 goes on with the job {created.job_id}: {error}")
+    return kept[:1]
 
 
 def _end_of_job(created: Created, part: Part, jobs: ChecksumJobs, plan: Plan, context: Context) -> Ended | None:
@@ -241,4 +268,4 @@ def _notes(parts: list[tuple[Asked, Part]], ended: list[Ended], refused: list[st
     said += [f"S3 refused to compute checksums: {one}" for one in refused[:1]]
     failed = [one.said for one in ended if one.state is JobState.FAILED]
     said += [f"{len(failed):,} jobs of S3 Batch Operations gave none: {failed[0]}"] if failed else []
-    return said + ([f"{late:,} jobs of S3 Batch Operations were at work for more than a day"] if late else [])
+    return said + ([f"{late:,} jobs of S3 Batch Operations were given up after a day"] if late else [])

@@ -19,6 +19,7 @@ from fanout.model.location import S3Location
 from fanout.model.shard import Shard
 from fanout.ports.checksum_jobs import JobAsked, JobState
 
+NOTE = "checksums"
 _ASKED = "checksums/jobs/asked/"
 _JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
 
@@ -62,6 +63,12 @@ class InJob(Struct, frozen=True):
     """The number of the jobs that a shard's objects are in."""
 
     number: int
+
+
+def begin_computing(ledger: Ledger) -> None:
+    """Note what holds unless the computing comes to its end, which replaces it."""
+    said = "the computing of checksums broke off: every object that tells none was read"
+    ledger.whole_run().note(NOTE, [said])
 
 
 def asked_key(number: int) -> str:

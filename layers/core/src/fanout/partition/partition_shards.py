@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
+from fanout.checksums.stand import begin_computing
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
@@ -47,6 +48,8 @@ from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
+# The use of shards whose objects S3 looks at first.
+_COMPUTE = "compute"
 # Listed entries that a move leaves at the source.
 _STAYS = frozenset({Result.SKIPPED, Result.FAILED, Result.REJECTED})
 
@@ -114,10 +117,13 @@ def partition_shards(context: Context) -> Json:
     copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
     if shards and not plan.request.course.plans:
         context.begin(plan.request.course.work)
+    following = _next(plan, len(shards))
+    if following == _COMPUTE:
+        begin_computing(ledger)
     return {
         "count": len(shards),
         "key": ledger.prefix + keys.SHARDS,
-        "next": _next(plan, len(shards)),
+        "next": following,
         "verify": _verifies_after(plan.request),
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
@@ -140,7 +146,7 @@ def _next(plan: Plan, count: int) -> str:
     """
     course = plan.request.course
     if count and course.compares and plan.request.computes_checksums:
-        return "compute"
+        return _COMPUTE
     return course.work if count or course.plans else "nothing"
 
 

@@ -61,3 +61,6 @@ class ChecksumJobs(Protocol):
 
     def job(self, job_id: str) -> JobLook:
         """The job now. Raises ``NotFound``."""
+
+    def cancel(self, job_id: str) -> None:
+        """Have S3 give the job up; one that has ended stays as it is. Raises ``NotFound`` and ``AccessDenied``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
@@ -24,7 +25,7 @@ _PRIORITY = 10
 
 
 class S3ChecksumJobs:
-    """See ``ports.checksum_jobs``; needs s3:CreateJob, s3:DescribeJob, and iam:PassRole on the jobs' role.
+    """See ``ports.checksum_jobs``; needs s3:CreateJob, s3:DescribeJob and s3:UpdateJobStatus, iam:PassRole on the role.
 
     ``work`` is the client of the work bucket, ``data`` that of the ends' buckets.
     """
@@ -91,3 +92,7 @@ class S3ChecksumJobs:
             ended = found.get("TerminationDate")
             said = "; ".join(reasons) or f"it is {found['Status']}"
             return JobLook(state, said if state is JobState.FAILED else "", ended.timestamp() if ended else 0.0)
+
+    def cancel(self, job_id: str) -> None:
+        with our_errors("s3:UpdateJobStatus", job_id), suppress(self._control.exceptions.JobStatusException):
+            self._control.update_job_status(AccountId=self._account, JobId=job_id, RequestedJobStatus="Cancelled")
