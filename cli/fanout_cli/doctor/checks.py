@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from fanout.ports.finding import Finding, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
-from fanout_cli.doctor import mount_checks, network_checks, stack_checks
+from fanout_cli.doctor import checksum_checks, mount_checks, network_checks, stack_checks
 from fanout_cli.doctor.inside import inside_findings, turns_findings
 from fanout_cli.stacks import Stack
 
@@ -36,6 +36,7 @@ CHECKS = (
     Check("mount targets", network_checks.mount_targets),
     Check("S3 endpoint", network_checks.way_to_s3),
     Check("endpoints of services", network_checks.interface_endpoints),
+    Check("computed checksums", checksum_checks.computed_checksums),
     Check("runs at the same time", turns_findings, remote=False),
 )
 

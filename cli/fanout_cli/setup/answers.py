@@ -49,6 +49,7 @@ class Answers:
     request: dict[str, Any] = field(default_factory=dict)
     email: str = ""
     production: bool = False
+    computed_checksums: bool = False
 
 
 class Parameter(NamedTuple):
@@ -108,6 +109,8 @@ def parameters(answers: Answers, partition: str = "aws") -> Iterator[Parameter]:
             yield Parameter(why, name, ",".join(f"arn:{partition}:s3:::{bucket}" for bucket in buckets))
     if answers.email:
         yield Parameter("Told how runs end, once the address is confirmed.", "NotifyEmail", answers.email)
+    if answers.computed_checksums:
+        yield Parameter("Runs may have S3 compute checksums, by jobs that cost money.", "ComputedChecksums", "true")
     if answers.existing is not None:
         yield from _of_file_system(answers.existing)
     if answers.schedule:

@@ -54,8 +54,17 @@ def test_a_trial_in_one_line_is_a_section_that_the_template_takes(tmp_path: Path
     given = as_sam_reads(found["deploy"]["parameters"])
     assert given["ReadBucketArns"] == "arn:aws:s3:::my-data"
     assert (given["FileSystemAtDeletion"], given["WorkRetentionDays"]) == ("Delete", "7")
+    assert "ComputedChecksums" not in given
     assert refused(given) == []
     assert "# The buckets that transfers read." in file.read_text(encoding="utf-8")
+
+
+def test_checksums_that_s3_computes_are_an_option(tmp_path: Path) -> None:
+    file = tmp_path / "samconfig.toml"
+    ended = init(file, "--read", "my-data", "--computed-checksums", "--yes")
+    assert ended.exit_code == 0, ended.output
+    given = as_sam_reads(section(file)["deploy"]["parameters"])
+    assert given["ComputedChecksums"] == "true" and refused(given) == []
 
 
 def test_a_nightly_sync_has_its_guard_and_sam_reads_it_as_it_was_meant(tmp_path: Path) -> None:

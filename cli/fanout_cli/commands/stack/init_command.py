@@ -34,6 +34,7 @@ def init(
     max_delete: Annotated[int, typer.Option(help="Most entries that the scheduled sync may delete")] = 1000,
     email: Annotated[str, typer.Option(help="Address that is told how runs end")] = "",
     production: Annotated[bool, typer.Option("--production/--trial", help="What stays, and how long")] = False,
+    computed_checksums: Annotated[bool, typer.Option(help="Runs may have S3 compute checksums, by paid jobs")] = False,
     stack: Annotated[str, typer.Option(help="Name of the stack")] = "fanout",
     config_env: Annotated[str, typer.Option(help="Section to write; default: the stack's name")] = "",
     samconfig: Annotated[Path | None, typer.Option(help="File to write; default: samconfig.toml")] = None,
@@ -54,6 +55,7 @@ def init(
             _request(source, destination, max_delete if sync else None),
             email,
             production,
+            computed_checksums,
         )
         if not yes:
             answers, file_system = _asked(answers, file_system)
@@ -100,7 +102,8 @@ def _asked(given: Answers, file_system: str) -> tuple[Answers, str]:
         schedule, request = "", {}
     email = typer.prompt("4. Address that is told how runs end; empty for none", default=given.email, err=True)
     production = typer.confirm("5. Production? Otherwise a trial, which keeps little", given.production, err=True)
-    asked = Answers(read, write, None, schedule, given.time_zone, request, email.strip(), production)
+    others = production, given.computed_checksums
+    asked = Answers(read, write, None, schedule, given.time_zone, request, email.strip(), *others)
     return asked, "" if file_system == "new" else file_system
 
 
