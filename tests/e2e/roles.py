@@ -23,14 +23,18 @@ DENIALS = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "40
 ALL = "all"
 # Every wildcard of a resource becomes this name.
 NAME = "permission"
-# What the emulator never evaluates: it mounts no file system, has no X-Ray, knows no condition `s3:x-amz-acl`, and
-# answers anybody who asks for the settings of the account.
+# What the emulator never evaluates: it mounts no file system, has no X-Ray and no S3 Batch Operations, knows no
+# condition `s3:x-amz-acl`, and answers anybody who asks for the settings of the account.
 UNSEEN = {
     "elasticfilesystem:ClientMount",
     "elasticfilesystem:ClientRootAccess",
     "elasticfilesystem:ClientWrite",
+    "iam:PassRole",
     "lambda:GetAccountSettings",
+    "s3:CreateJob",
+    "s3:DescribeJob",
     "s3:PutObjectAcl",
+    "s3:UpdateJobStatus",
     "xray:GetSamplingRules",
     "xray:GetSamplingTargets",
     "xray:PutTelemetryRecords",

@@ -25,6 +25,7 @@ READ, WRITE, MOVES = "read-permission", "write-permission", "write-moves"
 PARAMETERS = {
     "ReadBucketArns": f"arn:aws:s3:::read-*,arn:aws:s3:::{MOVES}",
     "WriteBucketArns": "arn:aws:s3:::write-*",
+    "ComputedChecksums": "true",
     "EventBucketName": READ,
     "EventRequest": """'{"source":"s3://read-permission/none/","destination":"efs:///none"}'""",
     "ScheduleExpression": "'rate(1 day)'",
