@@ -38,6 +38,7 @@ class Simulation:
     permitted: float = 1024 * MIB
     copied_by: float | None = None
     function_rate: float = FUNCTION_RATE
+    bytes_per_second: int | None = None
     now: float = 0.0
     done: float = 0.0
     lowest: float = field(init=False)
@@ -57,7 +58,7 @@ class Simulation:
     def run(self, hours: float = 200.0) -> float:
         """Copy to the end with the pacing; returns the seconds that it took."""
         pacing = Pacing(self.planned, moved_at=-1e9)
-        bounds = Bounds(self.most, self.planned, self.reserve_percent)
+        bounds = Bounds(self.most, self.planned, self.reserve_percent, self.bytes_per_second)
         since, done = self.now, self.done
         while self.done < self.todo and self.now < hours * 3600:
             readings = {} if self.silent[0] <= self.now < self.silent[1] else self._told()
@@ -87,8 +88,8 @@ class Simulation:
 
     def _minute(self, pacing: Pacing) -> None:
         wanted = float(pacing.concurrency * self.function_rate)
-        if pacing.bytes_per_second is not None:
-            wanted = min(wanted, pacing.bytes_per_second)
+        for rate in (pacing.bytes_per_second, self.bytes_per_second):
+            wanted = wanted if rate is None else min(wanted, rate)
         others = self.others(self.now)
         if self.mode is ThroughputMode.BURSTING:
             possible = burst(self.stored) if self.credits > 0 else baseline(self.stored)

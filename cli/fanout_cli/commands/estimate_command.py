@@ -6,7 +6,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,18 +17,25 @@ from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, Sta
 from fanout_cli.places import complete_places, resolved
 from fanout_cli.stacks import find_stack
 
+if TYPE_CHECKING:
+    from fanout.forecast.whatif.what_if import WhatIf
+    from fanout.ledger.ledger import Ledger
+
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
 _common = partial(typer.Option, rich_help_panel=COMMON)
 _of_trees = partial(typer.Option, rich_help_panel="Trees")
 _of_systems = partial(typer.Option, rich_help_panel="File systems")
+_of_runs = partial(typer.Option, rich_help_panel="A run, replayed")
 
 
 def estimate_(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="The tree to read; or REQUEST.json alone, or -", autocompletion=complete_places
+            metavar="SOURCE",
+            help="The tree to read; or REQUEST.json alone, or -; or a RUN that has ended, or its directory, to replay",
+            autocompletion=complete_places,
         ),
     ],
     destination: Annotated[
@@ -64,11 +71,17 @@ def estimate_(
         _of_systems(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
     ] = None,
     throughput_mode: Annotated[
-        ThroughputMode, _of_systems(help="How the throughput of the file systems is set")
-    ] = ThroughputMode.ELASTIC,
+        ThroughputMode | None,
+        _of_systems(help="How the throughput of the file systems is set; default: elastic, of a RUN as it was"),
+    ] = None,
     standard: Annotated[str, _of_systems(help="Bytes of the class Standard that a bursting one holds")] = "0",
     credits_: Annotated[str, _of_systems("--credits", help="Burst credits that it has, bytes; default: all")] = "",
     provisioned_mibps: Annotated[float, _of_systems(min=0, help="Throughput of a provisioned one, MiB/s")] = 0.0,
+    functions: Annotated[
+        int | None, _of_runs(min=1, max=10_000, help="Functions at once; default: as they were")
+    ] = None,
+    memory: Annotated[int | None, _of_runs(min=128, max=10_240, help="MB of a function; changes dollars alone")] = None,
+    rate: Annotated[str, _of_runs(help='Bytes a second of all together, as "200 MiB/s"; default: as it was')] = "",
     max_concurrency: Annotated[
         int | None, typer.Option(min=1, help="MaxConcurrency; default: of the stack, else 100")
     ] = None,
@@ -82,7 +95,8 @@ def estimate_(
 ) -> None:
     """Predict a run: seconds by phase, what limits it, burst credits, dollars. Changes nothing.
 
-    Asks nobody either, but for MaxConcurrency where a stack is named.
+    Asks nobody either, but for MaxConcurrency where a stack is named. Of a RUN that has ended: what it would have
+    taken with other functions, at another throughput mode or rate.
     """
     with command():
         from fanout.forecast.choosing.estimated import choose_estimated
@@ -105,7 +119,29 @@ def estimate_(
         from fanout_cli.forecasts import forecast_tables, say_forecast
         from fanout_cli.runs.progress import dump
         from fanout_cli.terminal import Terminal
+        from fanout_cli.what_if import check_options, names_run, replayed
 
+        of_runs = {"--functions": functions is not None, "--memory": memory is not None, "--rate": bool(rate)}
+        if destination is None and names_run(source):
+            of_plans = {
+                "--entries": entries != "0",
+                "--bytes": size != "0",
+                "--unchanged": unchanged != "0",
+                "--extras": bool(extras),
+                "--mode": mode is not Mode.COPY,
+                "--standard": standard != "0",
+                "--probe": bool(probe),
+                "--max-concurrency": max_concurrency is not None,
+                "--by": by is not None,
+                "--html": html is not None,
+            }
+            check_options(of_plans, f"{source} is taken for a run that has ended; name two trees, or REQUEST.json")
+            held = _ledger_of(source, stack, local, state)
+            _say_replay(
+                replayed(held, functions, memory, rate, throughput_mode, provisioned_mibps, credits_), json_output
+            )
+            return
+        check_options(of_runs, "it is for a RUN that has ended; of a request, see limits")
         if destination is None:
             document = read_request(Path(source))
         else:
@@ -119,7 +155,7 @@ def estimate_(
             max_concurrency = int(named.get("MaxConcurrency", STACK_CONCURRENCY))
         mounts = mounts_of(document)
         parsed = parse_request(document, mounts, max_concurrency or STACK_CONCURRENCY)
-        system = state_of(throughput_mode, standard, credits_, provisioned_mibps)
+        system = state_of(throughput_mode or ThroughputMode.ELASTIC, standard, credits_, provisioned_mibps)
         known = Known(
             number_of("--entries", entries),
             number_of("--bytes", size),
@@ -154,6 +190,28 @@ def estimate_(
         out.print(f"  to take it: {options_of(finish)}", markup=False, highlight=False, soft_wrap=True)
     for table in forecast_tables(row):
         out.print(table)
+
+
+def _ledger_of(run: str, stack: str | None, local: bool, state: Path | None) -> Ledger:
+    """The ledger of a run of a stack, or in a directory."""
+    from fanout_cli.runs.entries import ledger_in, ledger_of
+
+    return ledger_in(Path(run), None) if Path(run).is_dir() else ledger_of(find_stack(stack, local, state), run)
+
+
+def _say_replay(found: WhatIf, json_output: bool) -> None:
+    from fanout.ledger.documents import document_row
+    from fanout_cli.runs.progress import dump
+    from fanout_cli.terminal import Terminal
+    from fanout_cli.what_if import what_if_lines, what_if_table
+
+    if json_output:
+        sys.stdout.write(dump(document_row(found)) + "\n")
+        return
+    out = Terminal()
+    out.print(what_if_table(found))
+    for line in what_if_lines(found):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def register(app: typer.Typer) -> None:

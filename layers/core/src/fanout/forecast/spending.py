@@ -6,7 +6,7 @@ same time one reads the ledger. What a task has done counts from its end on, its
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fanout.checksums.stand import computing_asked
 from fanout.efs.load import Work, loads_of, requests_behind, requests_of
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.model import assumed_state
+from fanout.efs.model import FileSystemState, assumed_state
 from fanout.efs.phase_cost import Done, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
@@ -78,7 +78,12 @@ def over_budget(plan: Plan, ledger: Ledger, now: float) -> OutOfBudget | None:
 
 
 def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
-    """The dollars of a run so far, in seconds since 1970; what it deleted is not among them.
+    """The dollars of a run so far, in seconds since 1970; what it deleted is not among them."""
+    return dollars_done(plan, done_so_far(plan, ledger, now), ledger)
+
+
+def done_so_far(plan: Plan, ledger: Ledger, now: float) -> Done:
+    """The work that the tasks of a run have done.
 
     The work of a task that has not ended is not known: its seconds count, at most those of a function.
     """
@@ -87,7 +92,7 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
     compared.add(_attempts("verify", ledger))
     compared.add(_attempts("verify", ledger.verification()))
     is_copy = not plan.request.course.compares
-    done = Done(
+    return Done(
         listed=sum(one.listed.entries for one in rounds_done(ledger)),
         moved=copied.worked if is_copy else compared.worked,
         verified=compared.worked if is_copy else Count(),
@@ -98,10 +103,9 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
         tasks_after=compared.number if is_copy else 0,
         seconds_after=compared.seconds if is_copy else 0.0,
     )
-    return dollars_done(plan, done, ledger)
 
 
-def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
+def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, FileSystemState] | None = None) -> Dollars:
     """The dollars of work that was done, with the listing's rounds and segments as the ledger holds them.
 
     Prices and operations are those of the forecast; this is not a bill. Each task counts as a shard does. The pacing
@@ -114,7 +118,7 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
     work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
-    loads, known = loads_of(request, work), measured_file_systems(ledger)
+    loads, known = loads_of(request, work), measured_file_systems(ledger) if known is None else known
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)

@@ -1,0 +1,1 @@
+"""A run that has ended, replayed at other settings."""
