@@ -59,7 +59,7 @@ def replayed(
 def _state_at(
     mode: ThroughputMode | None, provisioned: float, left: float | None
 ) -> Callable[[FileSystemState], FileSystemState]:
-    """What turns a file system's state into that in a mode, with so many credits, if it has any."""
+    """A function that turns a state into that in a mode, with so many credits, if it has any."""
 
     def turned(state: FileSystemState) -> FileSystemState:
         found = state if mode is None or mode is state.mode else state_in(state, mode)
@@ -72,7 +72,7 @@ def _state_at(
 
 
 def what_if_table(found: WhatIf) -> Table:
-    """What happened beside what would."""
+    """A table of what happened beside what would."""
     table = Table("", "happened", "would", title=f"{found.run}, replayed")
     for name, happened, would in _rows(found):
         table.add_row(name, happened, would)

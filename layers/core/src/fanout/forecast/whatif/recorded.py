@@ -30,7 +30,7 @@ MOMENT = 1e-3
 
 
 class Settings(Struct, frozen=True):
-    """What decides how fast a copy is, beside its functions: the request's rates, and the file systems by mount.
+    """The speed of a copy beside its functions: the request's rates, and the file systems by mount.
 
     ``paced`` are the rates that the pacing set, from so many seconds after the begin on.
     """
