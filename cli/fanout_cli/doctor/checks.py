@@ -31,6 +31,7 @@ CHECKS = (
     Check("work bucket: lifecycle", stack_checks.lifecycle),
     Check("buckets", stack_checks.buckets),
     Check("function size", stack_checks.function_size),
+    Check("way out", stack_checks.way_out),
     Check("Lambda concurrency", stack_checks.concurrency),
     Check("kinds of file systems", mount_checks.kinds),
     Check("mount targets", network_checks.mount_targets),

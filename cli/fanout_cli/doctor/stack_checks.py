@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ NO_REVISION = "00000000-0000-0000-0000-000000000000"
 _REMEDY_QUOTA = (
     "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
 )
+_REMEDY_DEPLOY = "deploy the stack again: sam deploy"
 _REMEDY_RESERVED = "deploy with a ReservedFanOutConcurrency of at least MaxConcurrency, or with 0"
 
 
@@ -138,3 +140,36 @@ def concurrency(stack: Stack) -> Iterator[Finding]:
         most = most_functions(limit)
     what = f"{has}; a run starts up to {min(most, wanted):,} of the stack's {wanted:,}"
     yield warn(title, what, remedy) if most < wanted else ok(title, what)
+
+
+def way_out(stack: Stack) -> Iterator[Finding]:
+    """Whether the functions outside the network are there, where the stack's WayOut wants them."""
+    title, way = "way out", stack.parameters.get("WayOut", "")
+    if not way:
+        return  # a stack of an earlier version
+    if way == "none":
+        yield ok(title, "none: no bucket of another region is reached, and no role is assumed")
+        return
+    machine = stack.client("stepfunctions").describe_state_machine(stateMachineArn=stack.state_machine_arn)
+    outside = _functions_outside(json.loads(machine["definition"]))
+    wrong = [f"{name} {what}" for name, arn in outside.items() if (what := _wrong_outside(stack, arn))]
+    if wrong or not outside:
+        yield fail(title, f"{way}, but {'; '.join(wrong) or 'no function is outside the network'}", _REMEDY_DEPLOY)
+    else:
+        yield ok(title, f"{way}: {len(outside)} functions outside the network")
+
+
+def _functions_outside(definition: Mapping[str, Any]) -> dict[str, str]:
+    """The ARNs of the functions that PlanTransfer gives to a run that leaves the network, by their names."""
+    groups = definition["States"]["PlanTransfer"]["Parameters"]["Payload"]["functions"]
+    return {name: arn for name, arn in groups[-1].items() if arn}
+
+
+def _wrong_outside(stack: Stack, arn: str) -> str:
+    try:
+        found = stack.client("lambda").get_function_configuration(FunctionName=arn)
+    except ClientError as error:
+        if code_of(error) != "ResourceNotFoundException":
+            raise
+        return "is not there"
+    return "is in a network" if found.get("VpcConfig", {}).get("SubnetIds") else ""
