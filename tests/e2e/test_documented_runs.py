@@ -42,7 +42,9 @@ def test_the_pages_for_a_first_copy_do_what_they_say(up: Any, state: Path, tmp_p
         assert "--stack" not in here
         shell = ["sh", "-eu", "-c", here]
         ended = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-        assert ended.returncode == 0, (line, ended.stderr)
+        refused = "--checksums computed" in line  # a stack on this machine has no jobs of S3 Batch Operations
+        assert ended.returncode == (2 if refused else 0), (line, ended.stderr)
+        assert not refused or "ComputedChecksums" in ended.stderr
         listed = json.loads(fanout("list", "--local", "--state", state, "--json").stdout)
         run = listed[0]["run_id"] if listed else run
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == {
