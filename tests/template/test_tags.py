@@ -21,7 +21,7 @@ READS = ("Get", "Describe", "List", "Head")
 CHANGES = {
     *("logs:PutLogEvents", "logs:UpdateLogDelivery", "logs:DeleteLogDelivery", "logs:PutResourcePolicy"),
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
-    *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject", "iam:PassRole"),
+    *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject", "s3:UpdateJobStatus", "iam:PassRole"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
     *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction", "sns:Publish"),
     *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl"),
