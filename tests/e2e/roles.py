@@ -70,6 +70,9 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
     "logs:DescribeLogGroups": lambda client, arn: client("logs").describe_log_groups(),
     "s3:AbortMultipartUpload": lambda client, arn: client("s3").abort_multipart_upload(**_upload(arn)),
     "s3:DeleteObject": lambda client, arn: client("s3").delete_object(**_object(f"{arn}-deleted")),
+    "s3:GetBucketOwnershipControls": lambda client, arn: client("s3").get_bucket_ownership_controls(
+        Bucket=arn.rpartition(":")[2]
+    ),
     "s3:GetObject": lambda client, arn: client("s3").get_object(**_object(arn)),
     "s3:GetObjectTagging": lambda client, arn: client("s3").get_object_tagging(**_object(arn)),
     "s3:ListBucket": lambda client, arn: client("s3").list_objects_v2(Bucket=arn.rpartition(":")[2], MaxKeys=1),

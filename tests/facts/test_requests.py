@@ -43,6 +43,7 @@ REQUESTS: dict[str, Callable[[S3Client], Any]] = {
     "list": lambda s3: s3.list_objects_v2("bucket", prefix="p", start_after="s", continuation="c", delimiter="/"),
     "time": lambda s3: s3.time_ns("bucket", "p"),
     "uploads": lambda s3: s3.list_multipart_uploads("bucket", prefix="p", key_marker="k", upload_id_marker="u"),
+    "ownership": lambda s3: s3.get_bucket_ownership_controls("bucket"),
     "get": lambda s3: s3.get_object("bucket", "key", if_match="e", byte_range=(0, 1)),
     "head": lambda s3: s3.head_object("bucket", "key", if_match="e"),
     "put if match": lambda s3: s3.put_object("bucket", "key", b"", WRITTEN, crc64nvme=1, if_match="e"),

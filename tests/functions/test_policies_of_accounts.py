@@ -49,8 +49,9 @@ TAKEN = [
     (f"key of {REPORTS}", "kms:GenerateDataKey", INSIDE),
     (f"key of {REPORTS}", "kms:Decrypt", TO),
 ]
-# A run passes without these: they clean up, and look at an upload that nobody answered.
-SPARED = {(REPORTS, "s3:AbortMultipartUpload"), (REPORTS, "s3:ListMultipartUploadParts")}
+# A run passes without these: they clean up, look at an upload that nobody answered, and ask what a note says.
+OWNERSHIP = "s3:GetBucketOwnershipControls"
+SPARED = {(REPORTS, "s3:AbortMultipartUpload"), (REPORTS, "s3:ListMultipartUploadParts"), (REPORTS, OWNERSHIP)}
 BLOCK = re.compile(r'^```json title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -137,11 +138,12 @@ def accounts(wire: Wire, s3: Any, tmp_path: Path) -> Iterator[Accounts]:
         s3.delete_bucket(Bucket=bucket)
 
 
-def run(accounts: Accounts, s3: Any, cell: str) -> tuple[bool, str]:
+def run(accounts: Accounts, s3: Any, cell: str, **options: Any) -> tuple[bool, str]:
     """Whether a run succeeds, and all that it says of what failed."""
     source, destination = ENDS[cell]
+    request = {"source": source, "destination": destination, "verify": "all", **options}
     try:
-        summary = accounts.wire.flow.run("run", {"source": source, "destination": destination, "verify": "all"})
+        summary = accounts.wire.flow.run("run", request)
     except FanoutError as error:
         return False, str(error)
     found = s3.list_objects_v2(Bucket="work-bucket", Prefix="runs/run/").get("Contents", [])
@@ -166,6 +168,23 @@ def test_a_right_that_is_taken_away_is_refused_by_name(
     assert action in said
     bucket = title.removeprefix("key of ")
     assert (KEYS[bucket] if title.startswith("key of ") else bucket) in said
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ("", f"{REPORTS} will belong to account 123456789012, which writes them: its Object Ownership is ObjectWriter"),
+        (OWNERSHIP, f"GetBucketOwnershipControls on s3://{REPORTS}/ is not permitted; allow {OWNERSHIP}"),
+    ],
+)
+def test_whose_the_objects_will_be_is_noted_and_without_the_right_that_it_is_not_known(
+    accounts: Accounts, s3: Any, without: str, said: str
+) -> None:
+    accounts.without = (REPORTS, without)
+    succeeded, _ = run(accounts, s3, TO, destination_bucket={"expected_owner": "444455556666"})
+    assert succeeded
+    summary = json.load(s3.get_object(Bucket="work-bucket", Key="runs/run/summary.json")["Body"])
+    assert [note for note in summary["notes"] if said in note and "object_acl" in note], summary["notes"]
 
 
 def test_every_right_of_the_page_is_taken_away() -> None:

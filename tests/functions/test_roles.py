@@ -103,6 +103,7 @@ NOT_SEEN_HERE = {
         "PlanTransferFunction",
         "s3:ListBucketMultipartUploads",
     ): "ends in buckets of two names that may overlap",
+    ("PlanTransferFunction", "s3:GetBucketOwnershipControls"): "a destination of another account",
     ("BeginVerificationFunction", "s3:GetObject"): "the secret, of a copy that is to be certified",
     ("RecordShardFailureFunction", "s3:GetObject"): "the same, of a shard that failed for good",
     ("SummariseTransferFunction", "kms:Verify"): "a certificate of an earlier attempt is looked at",

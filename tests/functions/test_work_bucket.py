@@ -41,7 +41,8 @@ def gained(function: str) -> set[tuple[str, str]]:
     """The actions, and the places, that a role has in the work bucket by the parameters for data alone."""
     wide, narrow = statements_of(function, WIDE), statements_of(function, NARROW)
     needs = [Need(action, f"arn:aws:s3:::{WORK}/{place}", ACL) for action, place in product(OF_OBJECTS, PLACES)]
-    needs.append(Need("s3:ListBucketMultipartUploads", f"arn:aws:s3:::{WORK}"))
+    of_buckets = ("s3:ListBucketMultipartUploads", "s3:GetBucketOwnershipControls")
+    needs += [Need(action, f"arn:aws:s3:::{WORK}") for action in of_buckets]
     found = [need for need in needs if is_allowed(need, wide) and not is_allowed(need, narrow)]
     return {(need.action, need.resource.rpartition(f"{WORK}/")[2].partition("/")[0]) for need in found}
 

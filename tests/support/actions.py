@@ -83,6 +83,8 @@ def _of_bucket(method: str, bucket: str, query: Mapping[str, str], body: bytes |
             yield Need("s3:DeleteObject", f"{arn}/{key.decode()}")
     elif method == "GET" and "uploads" in query:
         yield Need("s3:ListBucketMultipartUploads", arn)
+    elif method == "GET" and "ownershipControls" in query:
+        yield Need("s3:GetBucketOwnershipControls", arn)
     elif method == "GET" and "list-type" in query:
         yield Need("s3:ListBucket", arn, {"s3:prefix": query["prefix"]} if "prefix" in query else {})
     elif method == "HEAD":

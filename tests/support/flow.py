@@ -32,13 +32,14 @@ from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, Deployed, bucket_owner_enforced
 from fanout.work.reference import run_reference
 from tests.support.definitions import definition
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryObjects, MemoryStore
 
+ACCOUNT = "123456789012"
 REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 
 
@@ -94,6 +95,7 @@ class World:
     way_out: WayOut = WayOut.NONE
     regions: dict[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
+    ownership: Callable[[Plan], str] = bucket_owner_enforced
     mounts: tuple[str, ...] = ("data",)
     entered: list[str] = field(default_factory=list)
     short: bool = False
@@ -156,7 +158,9 @@ class World:
                 region="us-east-1",
                 way_out=self.way_out,
                 roles=self.roles,
+                account_id=ACCOUNT,
             ),
+            ownership=self.ownership,
             far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
             signer=self.signer,
             turns=self.turns,

@@ -84,7 +84,7 @@ def operation_of(head: Head) -> str:
     query = dict(parse_qsl(urlsplit(head.target).query, keep_blank_values=True))
     if head.method == "GET":
         named = {"list-type": "ListObjectsV2", "uploads": "ListMultipartUploads", "uploadId": "ListParts"}
-        named["tagging"] = "GetObjectTagging"
+        named |= {"tagging": "GetObjectTagging", "ownershipControls": "GetBucketOwnershipControls"}
         return next((name for parameter, name in named.items() if parameter in query), "GetObject")
     if head.method == "PUT":
         copied = "x-amz-copy-source" in head.headers

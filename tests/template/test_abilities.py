@@ -26,6 +26,7 @@ CHECKED = {
     "HeadBucket": {"s3:ListBucket"},
     "ListObjectsV2": {"s3:ListBucket"},
     "ListMultipartUploads": {"s3:ListBucketMultipartUploads"},
+    "GetBucketOwnershipControls": {"s3:GetBucketOwnershipControls"},
     "CreateMultipartUpload": {"s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
     "UploadPart": {"s3:PutObject"},
     "UploadPartCopy": {"s3:GetObject", "s3:PutObject"},
@@ -122,6 +123,7 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}
     assert asks.pop("lambda:GetAccountSettings") == "*"
     assert "ReadBucketArns" in str(asks.pop("s3:ListBucketMultipartUploads"))
+    assert "WriteBucketArns" in str(asks.pop("s3:GetBucketOwnershipControls"))
     assert "seals/*" in str(asks.pop("s3:GetObject"))
     [(asked, scope)] = asks.items()
     assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")

@@ -29,6 +29,7 @@ from fanout.planning.behind_mounts import find_behind, refuse_behind, without_ow
 from fanout.planning.far_buckets import find_far
 from fanout.planning.first_round import first_round
 from fanout.planning.jobs_reach import check_checksums
+from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.ports.tree import Tree
@@ -104,6 +105,7 @@ def plan_transfer(
     refuse_behind(plan, bucket)
     check_ends(plan, context, on_mount=False)
     notes += refuse_same_bucket(plan, context)
+    notes += notes_of_owners(plan, context)
     ledger = context.ledger
     check_new(ledger)
     other = take_turn(plan, execution, context)

@@ -215,6 +215,7 @@ def make_context(
         processors=len(os.sched_getaffinity(0)),
         objects=_objects_for,
         far_buckets=far_buckets,
+        ownership=lambda plan: _client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         deployed=Deployed(
@@ -227,6 +228,7 @@ def make_context(
             region=settings().region,
             way_out=settings().way_out,
             roles=settings().roles,
+            account_id=settings().account,
         ),
         signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),

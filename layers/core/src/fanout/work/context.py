@@ -50,6 +50,11 @@ def none_far(_buckets: Iterable[str]) -> dict[str, str]:
     return {}
 
 
+def bucket_owner_enforced(_plan: Plan) -> str:
+    """The bucket's account owns what anybody writes there."""
+    return "BucketOwnerEnforced"
+
+
 def no_objects(_plan: Plan) -> ObjectReader:
     """Reads a place that holds nothing."""
     return NoObjects()
@@ -103,6 +108,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     - ``computes_checksums``: the stack has a role for jobs of S3 Batch Operations.
     - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
     - ``region`` is the stack's, and ``way_out`` which runs reach another one, or assume one of ``roles``.
+    - ``account_id`` is the account that the stack is in, empty where that is not known.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
@@ -114,6 +120,7 @@ class Deployed(Struct, frozen=True, kw_only=True):
     region: str = ""
     way_out: WayOut = WayOut.NONE
     roles: tuple[str, ...] = ()
+    account_id: str = ""
 
 
 class Context(Struct, frozen=True):
@@ -129,7 +136,8 @@ class Context(Struct, frozen=True):
     - ``checksum_jobs`` has S3 compute checksums; ``None`` where the stack has no role for that.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
-    - ``far_buckets`` tells the regions of those buckets that are not in the stack's.
+    - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
+      Ownership of the destination's bucket.
     - ``objects`` reads the manifest of a plan. ``meter`` measures the file systems of ``file_system_ids``, by mount;
       a mount without an id is not measured.
     - ``deployed``: what a plan asks of the stack.
@@ -153,6 +161,7 @@ class Context(Struct, frozen=True):
     processors: int = 1
     objects: Callable[[Plan], ObjectReader] = no_objects
     far_buckets: Callable[[Iterable[str]], dict[str, str]] = none_far
+    ownership: Callable[[Plan], str] = bucket_owner_enforced
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     deployed: Deployed = field(default_factory=Deployed)

@@ -59,6 +59,7 @@ _ACTIONS = {
     "HeadBucket": "s3:ListBucket",
     "ListObjectsV2": "s3:ListBucket",
     "ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "GetBucketOwnershipControls": "s3:GetBucketOwnershipControls",
     "ListParts": "s3:ListMultipartUploadParts",
     "GetObject": "s3:GetObject",
     "HeadObject": "s3:GetObject",

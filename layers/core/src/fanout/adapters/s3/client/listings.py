@@ -1,15 +1,19 @@
-"""The operations on buckets: does it exist, what does it hold."""
+"""The operations on buckets: does it exist, what does it hold, whose is what is written there."""
 
 from __future__ import annotations
 
 from fanout.adapters.s3.client.answers import hold_there
 from fanout.adapters.s3.client.object_page import ObjectPage, PageAsked, parse_object_page
 from fanout.adapters.s3.client.requests import S3Requests
-from fanout.adapters.s3.client.responses import UploadPage, parse_upload_page, to_seconds
+from fanout.adapters.s3.client.responses import UploadPage, parse_ownership, parse_upload_page, to_seconds
+from fanout.model.errors import NotFound
+
+# What S3 takes a bucket for that has no controls (AmazonS3/latest/userguide/about-object-ownership.html).
+_WITHOUT_CONTROLS = "ObjectWriter"
 
 
 class ListingCalls(S3Requests):
-    """Head a bucket, list its objects and its unfinished uploads."""
+    """Head a bucket, list its objects and its unfinished uploads, ask whose its objects are."""
 
     def head_bucket(self, bucket: str) -> None:
         """Raise ``InvalidRequest`` or ``AccessDenied`` if the bucket is not there to be listed."""
@@ -60,3 +64,13 @@ class ListingCalls(S3Requests):
         query += [(name, value) for name, value in optional.items() if value]
         call = self.request("ListMultipartUploads", "GET", bucket, query=query)
         return call.read(lambda response: parse_upload_page(response.body, bucket, (key_marker, upload_id_marker)))
+
+    def get_bucket_ownership_controls(self, bucket: str) -> str:
+        """The Object Ownership of the bucket, also where none was ever set."""
+        call = self.request("GetBucketOwnershipControls", "GET", bucket, query=[("ownershipControls", "")])
+        try:
+            return call.read(lambda response: parse_ownership(response.body))
+        except NotFound as missing:
+            if missing.code != "OwnershipControlsNotFoundError":
+                raise
+            return _WITHOUT_CONTROLS

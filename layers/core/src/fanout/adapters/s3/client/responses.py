@@ -188,6 +188,14 @@ def parse_tags(body: bytes) -> dict[str, str]:
     return {required(tag, "Key"): tag.findtext("Value", "") for tag in tags.findall("Tag")}
 
 
+def parse_ownership(body: bytes) -> str:
+    """The ObjectOwnership of a GetBucketOwnershipControls answer."""
+    rule = parse_document(body, "OwnershipControls").find("Rule")
+    if rule is None:
+        raise WrongAnswer("OwnershipControls without Rule")
+    return required(rule, "ObjectOwnership")
+
+
 def _number(element: ElementTree.Element, name: str) -> int:
     text = required(element, name)
     if not text.isdecimal():
