@@ -36,7 +36,7 @@ _REMEDY = (
 
 
 def session_policy(accounts: Sequence[str]) -> str:
-    """What a session may do of what its role may: use S3 and its keys, and buckets of these accounts alone.
+    """The policy of a session, which may use S3 and its keys of what its role may, and buckets of these accounts alone.
 
     The policies of the stack's own roles do not bind it, and so not what they say of buckets of other accounts.
     """

@@ -64,7 +64,7 @@ class Denial(Struct, frozen=True):
 
 
 def denial_of(message: str) -> Denial | None:
-    """What a message of S3 tells; ``None`` where it says no more than that access is denied."""
+    """The denial that a message of S3 tells; ``None`` where it says no more than that access is denied."""
     found = _SAID.search(message)
     return Denial(**found.groupdict()) if found else None
 
