@@ -21,6 +21,7 @@ SERVICES = (
     "cloudwatch",
     "ec2",
     "efs",
+    "iam",
     "kms",
     "lambda",
     "logs",

@@ -12,7 +12,7 @@ from typing import Any
 
 import boto3
 import pytest
-from moto.s3.models import s3_backends
+from moto.s3.models import FakeKey, s3_backends
 from moto.server import ThreadedMotoServer
 
 from fanout.flow.steps import STEPS
@@ -105,9 +105,13 @@ def _make_empty(client: Any, bucket: str) -> None:
     found = s3_backends[ACCOUNT]["aws"].buckets.get(bucket)
     if found is None:
         client.create_bucket(Bucket=bucket)
-    else:
-        for key in list(found.keys):  # by requests this took a fifth of some tests' time
-            found.keys.pop(key)
+    else:  # by requests this took a fifth of some tests' time
+        for key in list(found.keys):
+            for version in found.keys.getlist(key):
+                if isinstance(version, FakeKey):  # a marker of a deletion holds nothing
+                    version.dispose()
+        found.keys.clear()
+        found.versioning_status = None
 
 
 @pytest.fixture

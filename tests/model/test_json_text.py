@@ -81,6 +81,7 @@ BESIDE = {
     "runs/advice.py": "an execution's request, and the value of --set: parse_request names the field",
     "selftest/cleanup.py": "the answer of a function",
     "doctor/inside.py": "the answer of a function",
+    "doctor/stack_checks.py": "the definition of the stack's machine",
     "local/keeper.py": "its own state",
     "local/deployment.py": "its own state",
     "local/serving/policies.py": "calls of local functions",

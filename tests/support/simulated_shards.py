@@ -112,7 +112,9 @@ def ledger_of(copy: ShardedCopy, rates: Rates, store: MemoryStore | None = None,
     last = max(BEGAN + ended for one in copy.ended for _, ended, _ in one.spans)
     dollars = by_service(dollars_done(plan, done_so_far(plan, ledger, last), ledger))
     seconds = {"plan": 4.0, "list": 30.0, "copy": last - BEGAN + 5, "summarise": 6.0}
-    ledger.write_json(keys.SUMMARY, {"forecast": {"actual_seconds": seconds, "actual_dollars": dollars}})
+    ledger.write_json(
+        keys.SUMMARY, {"schema_version": 1, "forecast": {"actual_seconds": seconds, "actual_dollars": dollars}}
+    )
     return ledger
 
 

@@ -7,7 +7,6 @@ What the pacing would do to the number of functions is not replayed; the rate th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -75,9 +74,20 @@ class WhatIf(Struct, frozen=True):
     notes: list[str]
 
 
+class _Told(Struct, frozen=True):
+    actual_seconds: dict[str, float]
+    actual_dollars: dict[str, float] | None
+
+
+class _Summary(Struct, frozen=True):
+    """Of summary.json."""
+
+    forecast: _Told | None = None
+
+
 def what_if(ledger: Ledger, other: Other) -> WhatIf:
     """Raises ``InvalidRequest`` for a run that has not ended, or that cannot be replayed."""
-    plan, summary = ledger.read_plan(), _summary(ledger)
+    plan, (seconds, dollars) = ledger.read_plan(), _ended(ledger)
     for applies, why in NOT_REPLAYED:
         if applies(plan.request):
             raise InvalidRequest(ledger.run_id, f"the run {why}", "name a run without that")
@@ -98,8 +108,8 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
     happened = Side(
         functions,
         round(ended - began, 3),
-        round(sum(summary["forecast"]["actual_seconds"].values()), 3),
-        summary["forecast"]["actual_dollars"],
+        round(sum(seconds.values()), 3),
+        dollars,
         _binding(found.reached, ended - began),
         _credits(decided),
     )
@@ -130,13 +140,14 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
     )
 
 
-def _summary(ledger: Ledger) -> Any:
-    if not ledger.has(keys.SUMMARY):
+def _ended(ledger: Ledger) -> tuple[dict[str, float], dict[str, float]]:
+    """The run's seconds by phase and its dollars by service."""
+    found = ledger.find(keys.SUMMARY, _Summary)
+    if found is None:
         raise InvalidRequest(ledger.run_id, "the run has not ended, or has no summary", "name a run that has ended")
-    found = ledger.read_json(keys.SUMMARY)
-    if not (found.get("forecast") or {}).get("actual_dollars"):
+    if found.forecast is None or not found.forecast.actual_dollars:
         raise InvalidRequest(ledger.run_id, "the run broke off before it had a forecast", "name one that went on")
-    return found
+    return found.forecast.actual_seconds, found.forecast.actual_dollars
 
 
 def _request(plan: Plan, other: Other) -> Request:
