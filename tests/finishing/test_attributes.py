@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +177,10 @@ def test_a_file_is_at_no_moment_wider_than_its_source(
 
         def call(*arguments: Any, **more: Any) -> Any:
             answer = plain(*arguments, **more)
-            here = [path for path in (tmp_path / "out").rglob("*") if stat.S_ISREG(path.lstat().st_mode)]
-            seen.extend((path.name, path.lstat()) for path in here)
+            for path in (tmp_path / "out").rglob("*"):
+                with suppress(FileNotFoundError):  # another thread may have renamed or removed it since
+                    found = path.lstat()
+                    seen.extend([(path.name, found)] if stat.S_ISREG(found.st_mode) else [])
             return answer
 
         monkeypatch.setattr(os, name, call)
