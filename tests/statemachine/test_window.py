@@ -19,7 +19,7 @@ SECONDS = 3.0
 # The engine waits whole seconds, rounded down.
 EARLY_SECONDS = 1.0
 # Those that no window has to do with.
-OTHERS = ("WaitForArchive", "WaitForShortWay")
+OTHERS = ("WaitForArchive", "WaitForShortWay", "WaitForChecksums")
 WAITS = [state for state in states(load()) if state.body["Type"] == "Wait" and state.name not in OTHERS]
 PAUSED: dict[str, Event] = {
     "CopyShard": {"done": False},
