@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 import pytest
-from msgspec.structs import replace
 
 from fanout.checksums.compute_checksums import PATIENCE_SECONDS, wait_seconds
 from fanout.facts import tuning
-from fanout.model.algorithms import CRC64NVME, RunningSums
+from fanout.model.algorithms import CRC64NVME
 from fanout.model.document import Json
-from fanout.model.entry import Entry, Found, Kind
+from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, OutOfTime, Transient
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobLook, JobState, Stored
 from fanout.request.parts.way_out import WayOut
 from tests.support.batch_operations import MemoryJobs, Row, contradicted, no_row, quoted, said, twice
 from tests.support.flow import World
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.telling import Telling
 
 ROLE = "arn:aws:iam::444455556666:role/their-data"
 FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}
@@ -35,36 +34,12 @@ DATA = b"the same bytes"
 OTHER = base64.b64encode(bytes(8)).decode()
 
 
-class Store(MemoryTree):
-    """A store that keeps checksums of these algorithms, and counts the bytes that are read of it."""
-
-    def __init__(self, tells: Sequence[str] = ()) -> None:
-        super().__init__(itertools.count(1))
-        self.tells, self.read_bytes = tells, 0
-
-    def find_stored(self, path: str) -> Found | None:
-        found = super().find_stored(path)
-        if found is None or self.is_mount or found.entry.kind is Kind.DIRECTORY:
-            return found if found is None else replace(found, crc64nvme=None)
-        told: dict[str, str] = {}
-        for name in self.tells:
-            sums = RunningSums([name])
-            sums.update(self.contents()[path].data)
-            told[name] = sums.whole()[name]
-        known = found.crc64nvme if told.pop(CRC64NVME, None) else None
-        return replace(found, crc64nvme=known, others=told)
-
-    def open(self, entry: Entry) -> MemorySource:
-        self.read_bytes += entry.size
-        return super().open(entry)
-
-
 @dataclass
 class Ends:
     """Two stores that hold the same, and the jobs about them."""
 
-    source: Store
-    destination: Store
+    source: Telling
+    destination: Telling
     world: World
     jobs: MemoryJobs
     request: Json
@@ -88,7 +63,7 @@ class Ends:
 
 
 def ends(request: Json, here: Sequence[str] = (), there: Sequence[str] = (), names: Sequence[str] = NAMES) -> Ends:
-    source, destination = Store(here), Store(there)
+    source, destination = Telling(here), Telling(there)
     for tree in (source, destination):
         for name in names:
             tree.put(name, Kind.FILE, DATA)

@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.tuning import BLOCK_BYTES
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME, RunningSums
+from fanout.model.algorithms import ALGORITHMS, CRC64NVME
 from fanout.model.document import Json
-from fanout.model.entry import Entry, Found, Kind
+from fanout.model.entry import Kind
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.tree import Tree
 from tests.support.flow import World
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.telling import Telling
 
 INSIDE_S3 = {"source": "s3://a-bucket/in/", "destination": "s3://a-bucket/out/"}
 FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}
 TO_S3 = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}
 ONLY = {"mode": "verify", "verify": "content"}
 CUT = {"limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 0.1}}
-
-
-class Telling(MemoryTree):
-    """A store that keeps checksums of these algorithms and counts the bytes that are read of it."""
-
-    def __init__(self, tells: Sequence[str]) -> None:
-        super().__init__(itertools.count(1))
-        self.tells, self.read_bytes = tells, 0
-
-    def find_stored(self, path: str) -> Found | None:
-        found = super().find_stored(path)
-        if found is None or found.entry.kind is Kind.DIRECTORY:
-            return found
-        told: dict[str, str] = {}
-        for name in self.tells:
-            sums = RunningSums([name])
-            sums.update(self.contents()[path].data)
-            told[name] = sums.whole()[name]
-        known = found.crc64nvme if told.pop(CRC64NVME, None) else None
-        return replace(found, crc64nvme=known, others=told)
-
-    def open(self, entry: Entry) -> MemorySource:
-        self.read_bytes += entry.size
-        return super().open(entry)
-
 
 BOTH = [
     ([CRC64NVME], [CRC64NVME], 0, 0),
