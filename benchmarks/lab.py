@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import subprocess
 import time
@@ -15,7 +16,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 BINARY = Path(".fanout/bench/efslab")
-MEMORY = Path("/dev/shm/fanout-bench-files")  # tmpfs, so that no run waits for memory that was never used
+# tmpfs, so that no run waits for memory that was never used; of this process alone.
+MEMORY = Path(f"/dev/shm/fanout-bench-files-{os.getpid()}")
 REMEMBERED_SECONDS = 3.0  # what the simulated kernels keep names and attributes for in real time
 _START_SECONDS = 60
 

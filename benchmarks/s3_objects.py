@@ -35,7 +35,8 @@ from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_peers import PEERS, Peer
 
 RESULT = Path(__file__).parent / "results/s3_objects.json"
-SCRATCH = Path("/dev/shm/fanout-bench-s3")
+# Of this process alone: two that measure at once do not remove each other's files.
+SCRATCH = Path(f"/dev/shm/fanout-bench-s3-{os.getpid()}")
 OURS = "fanout"
 BESIDE = "fanout of the other checkout"
 DIRECTIONS = ("download", "upload")
