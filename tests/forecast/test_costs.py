@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work
+from fanout.efs.load import S3Requests, Work, loads_of
 from fanout.efs.model import FileSystemState, Load
 from fanout.facts.prices import PRICES, prices_with
-from fanout.facts.units import GIB
+from fanout.facts.units import GIB, KIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
+from fanout.forecast.estimate import idle_state
 from fanout.forecast.listing import walk_listing
 from fanout.forecast.way import way_of
 from fanout.model.errors import InvalidRequest
@@ -65,6 +66,24 @@ def test_only_elastic_throughput_is_metered_by_the_gb(mode: ThroughputMode, mete
     states = {"data": FileSystemState(mode, float(GIB))}
     loads = {"data": Load(read_bytes=10e9, written_bytes=100e9)}
     assert metering_dollars(loads, states, PRICE) == pytest.approx(10 * 0.03 + 100 * 0.06 if metered else 0)
+
+
+@pytest.mark.parametrize(("size", "billed"), [(4 * KIB, 32 * KIB), (32 * KIB, 32 * KIB), (40_000, 40_000)])
+@pytest.mark.parametrize(
+    ("ends", "price"), [(("s3://my-data/in/", "efs://data/x"), 0.06), (("efs://data/x", "s3://b-b/o/"), 0.03)]
+)
+def test_the_data_of_a_small_file_is_billed_as_32_kib_and_counts_as_4_against_throughput(
+    size: int, billed: int, ends: tuple[str, str], price: float
+) -> None:
+    asked = parse_request({"source": ends[0], "destination": ends[1]}, ("data",), 100)
+    work = Work(listed=1_000, entries=1_000, bytes=1_000 * size, shards=1, longest_seconds=1)
+    loads = loads_of(asked, work)
+    of_data = 1_000 * max(size, 4 * KIB)
+    load = loads["data"]
+    metadata = load.read_bytes + load.written_bytes - of_data
+    states = {"data": idle_state(ThroughputMode.ELASTIC)}
+    found = metering_dollars(loads, states, PRICE)
+    assert found == pytest.approx((1_000 * billed + metadata) / 1e9 * price)
 
 
 def test_two_file_systems_are_metered_each_by_its_mode() -> None:

@@ -173,7 +173,8 @@ def test_the_forecast_of_a_run_knows_what_is_there_and_when_its_window_is_closed
     assert "pause" not in first["predicted_seconds"]
     compared, copied = forecast_of("run-2", verify="all"), forecast_of("run-3", compare="always", verify="all")
     metered = compared["dollars"]["efs"] - copied["dollars"]["efs"]
-    assert metered == pytest.approx(2 * 20 * (10_000 + 2 * aws.EFS_LEAST_METERED) / 1e9 * 0.03, abs=0.000002)
+    of_a_file = aws.EFS_LEAST_BILLED + 2 * aws.EFS_LEAST_METERED
+    assert metered == pytest.approx(2 * 20 * of_a_file / 1e9 * 0.03, abs=0.000002)
     assert "pause" in forecast_of("run-4", limits={"window": "00:00-23:30 UTC"})["predicted_seconds"]
 
 

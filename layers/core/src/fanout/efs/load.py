@@ -127,12 +127,14 @@ def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
 def _written(request: Request, work: Work) -> Load:
     each, links = operations_of(request), work.linked.entries * LINK_OPERATIONS_PER_FILE
     operations, metered = work.entries * each, _metered(work, each) + links * aws.EFS_LEAST_METERED
-    return Load(written_operations=operations + links + _more(work), written_bytes=metered)
+    more = _billed_more(work)
+    return Load(written_operations=operations + links + _more(work), written_bytes=metered, more_written_bytes=more)
 
 
 def _read(work: Work) -> Load:
     operations = work.entries * READ_OPERATIONS_PER_FILE
-    return Load(read_operations=operations + _more(work), read_bytes=_metered(work, READ_OPERATIONS_PER_FILE))
+    metered, more = _metered(work, READ_OPERATIONS_PER_FILE), _billed_more(work)
+    return Load(read_operations=operations + _more(work), read_bytes=metered, more_read_bytes=more)
 
 
 def _more(work: Work) -> float:
@@ -144,3 +146,9 @@ def _metered(work: Work, operations: float) -> float:
     """The data, at least 4 KiB a file, and 4 KiB for each other operation."""
     least = aws.EFS_LEAST_METERED
     return max(float(work.bytes), work.entries * least) + work.entries * (operations - 1) * least
+
+
+def _billed_more(work: Work) -> float:
+    """Bytes that the mode Elastic bills beyond: 32 KiB for a file's data at least. Files are taken as equally large."""
+    data = max(float(work.bytes), float(work.entries * aws.EFS_LEAST_METERED))
+    return max(0.0, work.entries * aws.EFS_LEAST_BILLED - data)

@@ -50,12 +50,17 @@ class FileSystemState(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """The load of a run on one file system: operations, and bytes with each request counted as at least 4 KiB."""
+    """The load of a run on one file system: operations, and bytes with each request counted as at least 4 KiB.
+
+    ``more_read_bytes`` and ``more_written_bytes`` are what the mode Elastic bills beyond these for small files.
+    """
 
     read_operations: float = 0.0
     read_bytes: float = 0.0
     written_operations: float = 0.0
     written_bytes: float = 0.0
+    more_read_bytes: float = 0.0
+    more_written_bytes: float = 0.0
 
     def __add__(self, other: Load) -> Load:
         return Load(*map(sum, zip(astuple(self), astuple(other), strict=True)))

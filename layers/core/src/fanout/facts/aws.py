@@ -92,4 +92,7 @@ EFS_BURST_LEAST = 100.0 * MIB
 EFS_CREDITS_PER_TIB = 2.1 * TIB
 # Every request counts as at least so many bytes; what is read counts as a third.
 EFS_LEAST_METERED = 4 * KIB
+# What the mode Elastic bills for an operation on data at least (efs/latest/ug/metered-sizes.html); one on metadata has
+# the least above.
+EFS_LEAST_BILLED = 32 * KIB
 EFS_READ_SHARE = 1 / 3

@@ -76,5 +76,6 @@ def metering_dollars(
     """The dollars that EFS meters: by the GB in the mode Elastic, else none. An unknown mode counts as Elastic."""
     metered = (ThroughputMode.ELASTIC, ThroughputMode.ASSUMED)
     found = [load for mount, load in loads.items() if states[mount].mode in metered]
-    read, written = sum(load.read_bytes for load in found), sum(load.written_bytes for load in found)
+    read = sum(load.read_bytes + load.more_read_bytes for load in found)
+    written = sum(load.written_bytes + load.more_written_bytes for load in found)
     return read / GB * price["efs_read_gb"] + written / GB * price["efs_written_gb"]
