@@ -43,9 +43,11 @@ def found(source: list[Entry], destination: list[Entry], *, on_files: bool, cuts
     extras: list[Entry] = []
     bounds = [b"", *sorted({os.fsencode(cut) for cut in cuts}), b"\xff"]
     for after, until in itertools.pairwise(bounds):
-        inside = [[one for one in end if after < one.sort_key <= until] for end in (source, destination)]
+        inside = [[one for one in both if after < one.sort_key <= until] for both in (source, destination)]
         asked.clear()
-        finder = Extras(at_source, Segment("", after=os.fsdecode(after)), on_files=on_files)
+        # The first piece was begun without an end and cut; the others have their ends from the start.
+        cut, end = after == b"", "" if until == b"\xff" or after == b"" else os.fsdecode(until)
+        finder = Extras(at_source, Segment("", after=os.fsdecode(after), until=end), on_files=on_files)
         for here, there in merge(iter(inside[0]), iter(inside[1])):
             if here is not None:
                 extras += finder.source_entry(here.path)
@@ -53,7 +55,7 @@ def found(source: list[Entry], destination: list[Entry], *, on_files: bool, cuts
                 extras += finder.destination_entry(there)
         assert all(after.startswith(os.fsencode(name)) for name in asked), "the listing has told it"
         assert len(set(asked)) == len(asked)
-        extras += finder.close(cut=until != b"\xff")
+        extras += finder.close(cut=cut)
     assert len({one.path for one in extras}) == len(extras)
     return {one.path for one in extras}
 
@@ -71,6 +73,7 @@ def expected_on_files(source: set[str], destination: set[str]) -> set[str]:
 
 
 @given(FILES, FILES, st.lists(NAMES, max_size=3))
+@example({"a/b/f", "b"}, {"a/b/f", "b"}, ["a", "a/b/"])
 def test_between_file_systems(source: set[str], destination: set[str], cuts: list[str]) -> None:
     here, there = tree(source), tree(destination)
     expected = expected_on_files({one.path for one in here}, {one.path for one in there})
@@ -79,6 +82,8 @@ def test_between_file_systems(source: set[str], destination: set[str], cuts: lis
 
 @given(KEYS, FILES, st.lists(NAMES, max_size=3))
 @example({"a-", "a-/", "a/a"}, {"a", "a-/a"}, [])
+@example({"a/b/f"}, {"a/b/f"}, ["a", "a/b/"])
+@example({"a-/a"}, {"a-"}, ["a", "a-"])
 def test_from_a_bucket_to_a_file_system(source: set[str], destination: set[str], cuts: list[str]) -> None:
     here = sorted(map(entry, source), key=lambda one: one.sort_key)
     there = tree(destination)

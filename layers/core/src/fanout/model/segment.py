@@ -95,6 +95,10 @@ class Segment(Struct, frozen=True, omit_defaults=True):
         """Whether the segment ends inside a directory (path ends in ``/``); another one continues there."""
         return self.until.startswith(directory) and self.until != ""
 
+    def ends_before(self, path: str) -> bool:
+        """Whether a path sorts after the segment's end."""
+        return self.until != "" and os.fsencode(self.until) < os.fsencode(path)
+
 
 class DestinationListing(Struct, frozen=True):
     """A segment's entries at a destination that ListSegment does not see, in files of the ledger.

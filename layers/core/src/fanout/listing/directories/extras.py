@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fanout.model.entry import Entry
 from fanout.model.path_rules import FilesAbove
-from fanout.model.segment import Segment
+from fanout.model.segment import Segment, after_subtree
 
 
 class Extras:
@@ -27,8 +27,8 @@ class Extras:
 
     Entries that are not certain yet are held: at most one for every byte of a path. ``at_source`` says
     whether the source holds a non-directory entry under a name (without ``/``), or anything below a
-    path that ends in ``/``. It is asked once for each name above the segment or before it, and where a
-    listing is cut; the listing itself has shown all other names.
+    path that ends in ``/``. It is asked once for each name above the segment or before it, and for those that a
+    segment ends in, as one of a later round or where it is cut; the listing itself has shown all other names.
     """
 
     def __init__(self, at_source: Callable[[str], bool], segment: Segment, *, on_files: bool) -> None:
@@ -65,9 +65,12 @@ class Extras:
         return extra
 
     def close(self, *, cut: bool) -> list[Entry]:
-        """Return the extras among the entries still held; after a cut listing each is looked up."""
+        """Return the extras among the entries still held; one that another segment lists on in is looked up."""
         held, self._held = self._held, []
-        return [entry for entry in held if not (cut and self._at_source(_as_directory(entry)))]
+        return [entry for entry in held if not self._is_implied_elsewhere(_as_directory(entry), cut=cut)]
+
+    def _is_implied_elsewhere(self, directory: str, *, cut: bool) -> bool:
+        return (cut or self._segment.ends_before(after_subtree(directory))) and self._at_source(directory)
 
     def _is_below_file(self, path: str) -> bool:
         """Whether the source has a file under the name of the directory, or of one above the path.
