@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fanout.flow import steps
+from fanout.flow.calls import load
 from fanout.flow.events import batch_run_id
 from fanout.flow.steps import STEPS
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.run_seal import PROVERS
 from tests.support.definitions import definition
 
+NAMED = re.compile(r'"([a-z_.]+:[A-Za-z_]+)"')
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 
 
@@ -47,6 +51,13 @@ def test_a_task_names_its_step_and_calls_the_function_of_it(name: str) -> None:
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_has_a_use_case_that_takes_a_context(name: str) -> None:
     assert "context" in inspect.signature(STEPS[name].load()).parameters
+
+
+def test_every_function_that_the_flow_names_is_there() -> None:
+    folder = Path(steps.__file__).parent
+    names = [name for path in folder.glob("*.py") for name in NAMED.findall(path.read_text())]
+    assert len(names) > len(STEPS)
+    assert all(callable(load(name)) for name in names)
 
 
 def test_every_function_has_a_folder_of_three_lines_and_does_the_step_of_its_name() -> None:

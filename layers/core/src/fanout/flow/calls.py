@@ -1,15 +1,17 @@
 """How the event of a state becomes the call of its use case, and what the state hands on of the answer.
 
-A call gets the use case, the event, the task's context and the stack. Use cases know no events.
+A call gets the use case, the event, the task's context and the stack. Use cases know no events. A function is named as
+``module:function`` below ``fanout``, so that a task imports only what it calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fanout.flow import events
 from fanout.flow.events import field
@@ -19,9 +21,10 @@ from fanout.work.context import Context
 if TYPE_CHECKING:
     from fanout.ports.aws import Starts
     from fanout.ports.pacing import MapRuns
-    from fanout.probe.open_probe import Directories
+    from fanout.ports.probe import ProbeDirectories
 
 UseCase = Callable[..., Json]
+HandsBack = Callable[[Json, Context], Json]
 
 
 class Stack(Struct, frozen=True):
@@ -37,8 +40,14 @@ class Stack(Struct, frozen=True):
     event_request: str = ""
     maps: Callable[[], MapRuns] | None = None
     starts: Callable[[], Starts] | None = None
-    probe_directories: Directories | None = None
+    probe_directories: ProbeDirectories | None = None
     begin: Callable[[str], AbstractContextManager[Context]] | None = None
+
+
+def load(name: str) -> Any:
+    """What a name stands for; imports its module at the first call."""
+    module, _, inside = name.partition(":")
+    return getattr(import_module(f"fanout.{module}"), inside)
 
 
 def alone(use_case: UseCase, _event: Json, context: Context, _stack: Stack) -> Json:
@@ -63,21 +72,13 @@ def list_segment(use_case: UseCase, event: Json, context: Context, _stack: Stack
 def list_both_ends(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
     if not events.window_of(event):
         return use_case(events.segment_of(event), context)
-    from fanout.resuming.carry_over import list_in_window
-
-    return list_in_window(events.segment_of(event), context)
-
-
-def hand_segment_back(event: Json, context: Context) -> Json:
-    from fanout.listing.hand_back import hand_segment_back
-
-    return hand_segment_back(events.segment_of(event), context)
+    found: Json = load("resuming.carry_over:list_in_window")(events.segment_of(event), context)
+    return found
 
 
-def leave_segment(event: Json, context: Context) -> Json:
-    from fanout.listing.hand_back import leave_segment
-
-    return leave_segment(events.segment_of(event), context)
+def segment_by(name: str) -> HandsBack:
+    """Hands a segment back by that function."""
+    return lambda event, context: load(name)(events.segment_of(event), context)
 
 
 def gather(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
@@ -107,19 +108,14 @@ def with_shard(event: Json, answer: Json) -> Json:
 
 
 def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
-    from msgspec import convert
-
-    from fanout.finishing.divide import FinishShard
-
-    shard = convert(field(event, "shard"), FinishShard)
+    shard = convert(field(event, "shard"), load("finishing.divide:FinishShard"))
     events.check_id("shard.id", shard.id)
     return use_case(shard, context)
 
 
-def none_looked_at(event: Json, context: Context) -> Json:
-    from fanout.deleting.source_looks import none_looked_at
-
-    return none_looked_at(events.shard_of(event), context)
+def shard_by(name: str) -> HandsBack:
+    """Hands a shard back by that function."""
+    return lambda event, context: load(name)(events.shard_of(event), context)
 
 
 def fail(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
@@ -134,9 +130,8 @@ def finish_tree(use_case: UseCase, event: Json, context: Context, _stack: Stack)
 
 
 def unfinished(event: Json, _context: Context) -> Json:
-    from fanout.finishing.finish_tree import unfinished
-
-    return unfinished(events.round_mapped(event))
+    found: Json = load("finishing.finish_tree:unfinished")(events.round_mapped(event))
+    return found
 
 
 def unless_broken(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:

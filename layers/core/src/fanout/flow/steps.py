@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from importlib import import_module
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.flow import calls, events
-from fanout.flow.calls import Stack, UseCase
+from fanout.flow.calls import HandsBack, Stack, UseCase
 from fanout.flow.events import field
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
 from fanout.work.context import Context
-
-HandsBack = Callable[[Json, Context], Json]
 
 
 class Mount(StrEnum):
@@ -60,8 +57,7 @@ class Step(Struct, frozen=True):
 
     def load(self) -> UseCase:
         """The use case; imports its module at the first call."""
-        module, _, name = self.use_case.partition(":")
-        found: UseCase = getattr(import_module(f"fanout.{module}"), name)
+        found: UseCase = calls.load(self.use_case)
         return found
 
     def inside(self, context: Context) -> Context:
@@ -121,10 +117,18 @@ STEPS = {
     "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED),
     "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments"),
     "ListSegment": Step(
-        "resuming.carry_over:list_or_carry_over", "ListSegment", S, calls.list_both_ends, calls.hand_segment_back
+        "resuming.carry_over:list_or_carry_over",
+        "ListSegment",
+        S,
+        calls.list_both_ends,
+        calls.segment_by("listing.hand_back:hand_segment_back"),
     ),
     "ListDestination": Step(
-        "resuming.look_there:list_or_look", "ListSegment", D, calls.list_segment, calls.leave_segment
+        "resuming.look_there:list_or_look",
+        "ListSegment",
+        D,
+        calls.list_segment,
+        calls.segment_by("listing.hand_back:leave_segment"),
     ),
     "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather),
     "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards", keeps=True),
@@ -156,7 +160,9 @@ STEPS = {
         "finishing.finish_shard:finish_shard", "FinishShard", D, calls.finish_shard, calls.not_done, calls.with_shard
     ),
     "BeginDeletion": Step("deleting.begin_deletion:begin_deletion", "BeginDeletion", keeps=True),
-    "LookAtSource": _shard("deleting.source_looks:look_at_shard", "DeleteShard", S, calls.none_looked_at),
+    "LookAtSource": _shard(
+        "deleting.source_looks:look_at_shard", "DeleteShard", S, calls.shard_by("deleting.source_looks:none_looked_at")
+    ),
     "DeleteShard": _shard("deleting.delete_shard:delete_shard", "DeleteShard", D),
     "LookAtDirectories": Step(
         "deleting.source_looks:look_at_directories", "RemoveDirectories", S, hands_back=calls.not_done

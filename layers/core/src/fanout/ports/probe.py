@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -61,3 +62,7 @@ class ProbeDirectory(Protocol):
 
     def close(self) -> None:
         """Release what is held open."""
+
+
+# The directory of a probe, of its id and of the path below the mount.
+ProbeDirectories = Callable[[str, str], AbstractContextManager[ProbeDirectory]]

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-
 from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
-from fanout.ports.probe import ProbeDirectory
+from fanout.ports.probe import ProbeDirectories
 from fanout.probe.guard import check_space
 from fanout.probe.plan import ProbePlan
 from fanout.work.context import Context
 
-# The directory of a probe, of its id and of the path below the mount.
-Directories = Callable[[str, str], AbstractContextManager[ProbeDirectory]]
 _GONE = (Reason.DESTINATION_KIND, Reason.LINK_IN_PATH)
 
 
-def open_probe(context: Context, directories: Directories) -> Json:
+def open_probe(context: Context, directories: ProbeDirectories) -> Json:
     """Make the directory, and remove what probes left that were stopped.
 
     Raises ``InvalidRequest`` where space is short, or another probe is at work: each would measure the other.
@@ -39,7 +34,7 @@ def open_probe(context: Context, directories: Directories) -> Json:
     return {}
 
 
-def close_probe(context: Context, directories: Directories) -> Json:
+def close_probe(context: Context, directories: ProbeDirectories) -> Json:
     """Remove the directory with all that the probe wrote, whatever became of the probe."""
     plan = context.ledger.read(keys.PLAN, ProbePlan)
     try:

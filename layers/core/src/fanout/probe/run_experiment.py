@@ -10,7 +10,7 @@ from fanout.ledger import probe_keys as keys
 from fanout.ledger.documents import Moment
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, ItemError
-from fanout.ports.probe import ProbeDirectory
+from fanout.ports.probe import ProbeDirectories, ProbeDirectory
 from fanout.probe.experiments import (
     REPEATS,
     TRIAL_BYTES,
@@ -21,7 +21,6 @@ from fanout.probe.experiments import (
     fitted,
     shared_point,
 )
-from fanout.probe.open_probe import Directories
 from fanout.probe.plan import ProbePlan
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
@@ -36,7 +35,7 @@ NO_TIME = "the time of the budget did not suffice"
 NO_BYTES = "the bytes of the budget did not suffice"
 
 
-def run_experiment(context: Context, number: int, member: int, directories: Directories) -> Json:
+def run_experiment(context: Context, number: int, member: int, directories: ProbeDirectories) -> Json:
     """Measure within the plan's allotment, and write the results.
 
     A failure on the file system is a row, and the other experiments continue. A second attempt of the same task finds
