@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fanout.efs.load import Work
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning, units
 from fanout.facts.prices import DATE, PRICES, REGION, prices_with
 from fanout.forecast.datasync import TaskMode, basic_verification
@@ -24,7 +25,6 @@ from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
 from fanout.request.parts.function_size import FunctionSize
 from fanout.request.request import Request
-from fanout.shards.seconds import DEFAULT_RATES
 
 PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"
 # As template.yaml sets MaxConcurrency.

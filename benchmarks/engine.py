@@ -16,6 +16,7 @@ from benchmarks.directory_store import DirectoryStore
 from benchmarks.memory import PeakMemory
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.ledger import keys
@@ -35,7 +36,6 @@ from fanout.request.request import Request
 from fanout.shards.big_files import cut
 from fanout.shards.packing import pack, spread
 from fanout.shards.partitioned import MapItem
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.shard_results import big_file_outcomes, shard_result
 from fanout.turns.withdrawal import withdraw
 

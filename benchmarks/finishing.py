@@ -27,6 +27,7 @@ from benchmarks import interpreter, lab
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger import keys
@@ -44,7 +45,6 @@ from fanout.request.request import Request
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.partitioned import Links, LinkShard, MapItem
 from fanout.shards.rounds import RoundRecord
-from fanout.shards.seconds import DEFAULT_RATES
 
 NAMES_A_FILE = 100
 DIRECTORIES_ABOVE = 200

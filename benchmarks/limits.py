@@ -29,6 +29,7 @@ from msgspec.structs import asdict
 
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import MIB
 from fanout.ledger import keys, run_places
 from fanout.listing.gather_segments import gather_segments
@@ -39,7 +40,6 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.runtime.bootstrap import make_context
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.work.rates.run_limits import RunLimits
 
 BUCKET = "bench-work"

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from benchmarks.discarding_store import DiscardingStore
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -31,7 +32,6 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.work.context import Context
 
 FILES_A_DIRECTORY = 500

@@ -25,6 +25,7 @@ from typing import Any, cast
 
 from benchmarks import scale_phases as model
 from benchmarks.partition import SystemClock
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws
 from fanout.finishing.link_names import NAMES_PER_FILE
 from fanout.flow.calls import Stack
@@ -48,7 +49,6 @@ from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
 from fanout.shards.rounds import whole_listing
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
 from fanout.work.context import Context
 

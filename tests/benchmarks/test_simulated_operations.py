@@ -15,11 +15,11 @@ from benchmarks import lab
 from benchmarks.lab import Lab
 from fanout.adapters.posix.tree import PosixTree
 from fanout.efs.load import loads_to_list
+from fanout.efs.seconds import operations_of
 from fanout.facts.operations import READ_OPERATIONS_PER_FILE
 from fanout.model.document import Json
 from fanout.request.options import Overwrite
 from fanout.request.parse import parse_request
-from fanout.shards.seconds import operations_of
 from tests.support.flow import World
 from tests.support.mounts import REQUEST
 

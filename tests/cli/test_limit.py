@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.ledger.documents import document_row
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.cli.conftest import BUCKET, Aws
 
 MINE = ("--stack", "mine")

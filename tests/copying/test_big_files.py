@@ -14,6 +14,7 @@ from msgspec import convert
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import segment_writer
@@ -24,7 +25,6 @@ from fanout.model.errors import Transient
 from fanout.model.shard import BigFile, Rates, Receipt, Shard, block_bytes_of
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.big_files import cut, whole_checksum
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemorySource, MemoryTree

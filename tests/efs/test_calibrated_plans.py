@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.operations import OPERATIONS_PER_FILE, SMALL_WRITE_OPERATIONS
 from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.probe_results import probe_json

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, calibrated_rates
 from fanout.efs.probe_result import ProbeResult
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws
 from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB
 from fanout.ledger.documents import document_of
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.probe_results import probe_json
 
 FOUND = Calibration(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState, baseline, most_credits, reserve_bytes
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.credits import paced_drains
 from fanout.forecast.document import ForecastCredits, forecast_document
@@ -19,7 +20,6 @@ from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import Observed
 from fanout.request.parse import parse_request
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.simulated_efs import GB, Simulation
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()

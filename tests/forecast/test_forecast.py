@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fanout.efs.calibration import Calibration, rates_of
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState
+from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.estimate import Known, estimate, idle_state
@@ -19,7 +20,6 @@ from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
-from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 
 S3, DATA = "s3://my-data/in/", "efs:///copy"
 ELASTIC = idle_state(ThroughputMode.ELASTIC)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import tuning
 from fanout.listing.naming.placement import Place, naming_rule
 from fanout.listing.together import Together
@@ -21,7 +22,6 @@ from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.partition.partition_shards import partition_shards
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore

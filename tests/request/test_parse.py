@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, S3Location
@@ -18,7 +19,6 @@ from fanout.request.parts.limits import DeleteGuard
 from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.request.request import request_at
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.memory_store import MemoryStore
 
 GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.ports.turns import Writer
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.shards.seconds import DEFAULT_RATES
 from fanout.turns.writers import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
 
 APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from fanout.books.summary_document import SummaryDocument
 from fanout.deleting.deletion_results import deletion_shards, ledger_of_deletion
-from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, outcome_from_row
@@ -19,6 +18,7 @@ from fanout.request.options import Verify
 from fanout.shards.partitioned import is_partitioned, links_of, shards_of
 from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import SHARD_FAILED, Absent, outcomes_of_big_files, shard_outcomes
+from fanout.shards.unset_directories import directories_failed
 from fanout.verifying.compared_big_files import compared_big_files
 
 EVERY = frozenset(Result)

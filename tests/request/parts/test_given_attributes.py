@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from fanout.efs.seconds import DEFAULT_RATES
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.plan import Plan
-from fanout.shards.seconds import DEFAULT_RATES
 from tests.request.test_parse import through_the_ledger
 
 FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}

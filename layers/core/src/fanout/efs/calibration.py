@@ -17,12 +17,12 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES, operations_of
 from fanout.facts import aws, tuning
 from fanout.facts.operations import OPERATIONS_PER_FILE, SMALL_WRITE_OPERATIONS
 from fanout.model.location import Location
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.request import Request
-from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES, operations_of
 
 # Chosen: where twice the functions write less than this much more, the file system is at its limit.
 GAIN_AT_LIMIT = 1.25

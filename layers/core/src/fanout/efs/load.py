@@ -8,13 +8,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, Load
+from fanout.efs.seconds import operations_of
 from fanout.facts import aws, tuning, units
 from fanout.facts.operations import LINK_OPERATIONS_PER_FILE, READ_OPERATIONS_PER_FILE
 from fanout.model.books import Count
 from fanout.model.location import Location
 from fanout.request.options import Compare
 from fanout.request.request import Request
-from fanout.shards.seconds import operations_of
 
 LIST_PAGE = 1_000
 # Lists besides the pages: of a run, to see the tree; of a segment, to cut what is too long for one.

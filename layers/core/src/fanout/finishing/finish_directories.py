@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Mapping
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -16,11 +15,10 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, ItemError, problem_of
-from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.unset_directories import Unset
 from fanout.work.context import Context
 from fanout.work.parallel import ahead, work_on
 
@@ -31,14 +29,6 @@ class Position(Struct, frozen=True):
     """How many files of directories one or several FinishTree have set."""
 
     files: int
-
-
-class Unset(Struct, frozen=True):
-    """A directory whose attributes could not be set, and why: a row of ``directories/failures/``."""
-
-    path: str
-    reason: Reason
-    message: str
 
 
 def finish_directories(
@@ -78,20 +68,6 @@ def finish_directories(
     if files:
         ledger.write(position, Position(number))
     return number - began_at, finished
-
-
-def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
-    """The directories that did not get their attributes, by path. They stay as they were made: closed."""
-    read = partial(convert, type=Unset)
-    failures = (one for key in ledger.keys(keys.DIRECTORY_FAILURES) for one in ledger.read_rows_as(key, read))
-    return {one.path: Outcome.because(Entry(one.path, Kind.DIRECTORY), one.reason, one.message) for one in failures}
-
-
-def unset_notes(unset: Mapping[str, Outcome]) -> list[str]:
-    """The note on directories that did not get their attributes; none for none."""
-    if not unset:
-        return []
-    return [f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"]
 
 
 def _files_set(ledger: Ledger, position: str) -> int:

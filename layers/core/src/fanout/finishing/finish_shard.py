@@ -11,7 +11,6 @@ from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ClosedFile, FinishShard, MadeFile
 from fanout.finishing.finish_directories import (
-    Unset,
     depth_of,
     read_directories,
     set_directories,
@@ -26,6 +25,7 @@ from fanout.model.errors import Superseded
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.shard_task import nothing_done
+from fanout.shards.unset_directories import Unset
 from fanout.turns.withdrawal import is_finished
 from fanout.work.context import Context
 from fanout.work.parallel import ahead

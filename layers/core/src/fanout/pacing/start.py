@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from fanout.efs.load import Work, loads_of
 from fanout.efs.model import FileSystemState
+from fanout.efs.seconds import operations_of
 from fanout.facts.aws import EFS_LEAST_METERED
 from fanout.facts.operations import READ_OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Observed, Pacing, decide
 from fanout.request.request import Request
-from fanout.shards.seconds import operations_of
 
 
 def bounds_of(request: Request, planned: int) -> Bounds:

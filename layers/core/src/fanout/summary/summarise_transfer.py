@@ -13,7 +13,6 @@ from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
 from fanout.books.verification_results import verification_of
 from fanout.deleting.deletion_results import deletion_results, not_moved
-from fanout.finishing.finish_directories import directories_failed, unset_notes
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.forecast.phases import NOTED
 from fanout.ledger import keys
@@ -32,6 +31,7 @@ from fanout.request.plan import settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.unread_entries import unread_notes
+from fanout.shards.unset_directories import directories_failed, unset_notes
 from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
