@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from fanout.adapters.posix.attributes import open_staged, send_written
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
-from fanout.adapters.posix.staged_file import open_staged, send_written
 
 _TIMES = (1_600_000_000_000_000_000,) * 2
 _WRITTEN = {"open": 1, "write": 1, "setattr": 1, "close": 1}

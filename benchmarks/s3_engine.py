@@ -21,7 +21,7 @@ from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.runtime import bootstrap
+from fanout.runtime import bootstrap, clients
 from fanout.work.context import Context
 
 MOUNT = "data"
@@ -88,7 +88,7 @@ def _context(run_id: str) -> Context:
 @contextmanager
 def deployed(environment: Mapping[str, str]) -> Iterator[None]:
     """This process as a function of that environment."""
-    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
+    caches = (clients.settings, clients.stack_client, clients._data_client)
     before = dict(os.environ)
     os.environ.update(environment)
     for cached in caches:

@@ -20,10 +20,9 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
-from fanout.adapters.s3.object_reader import S3ObjectReader
-from fanout.adapters.s3.one_bucket import is_one_bucket
+from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
-from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.adapters.s3.work_store import S3ObjectReader, S3WorkStore
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for

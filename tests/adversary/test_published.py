@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.posix.deleting import deletion, room
+from fanout.adapters.posix import deletion
 from fanout.listing.deciding.published import PublishedTrees
 from tests.adversary.moves import opened
 from tests.adversary.published import paths_of_published, publish
@@ -37,7 +37,7 @@ def test_a_published_tree_stays(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", list(SCRIPTS))
 def test_a_run_that_deletes_one_is_found(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "keep_published", lambda *_: None)
+    monkeypatch.setattr(deletion, "keep_published", lambda *_: None)
     monkeypatch.setattr(PublishedTrees, "_note", lambda *_: None)  # of a listing, which lists no such extra
     assert "published" in carry_out(SCRIPTS[mode], tmp_path / "lab").kinds
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.adapters.s3.work_store import S3ObjectReader
 from fanout.model.errors import NotFound, PreconditionFailed
 from fanout.ports.aws import ObjectReader
 from tests.contract.conftest import SERVERS, client_of, new_bucket

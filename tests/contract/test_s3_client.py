@@ -10,7 +10,7 @@ import pytest
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.one_bucket import is_one_bucket
+from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.checksum import combine, crc64nvme, to_base64
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed

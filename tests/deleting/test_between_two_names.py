@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.posix.deleting.deletion import OwnUnlinks
+from fanout.adapters.posix.deletion import OwnUnlinks
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories

@@ -16,7 +16,7 @@ from moto.s3.models import FakeKey, s3_backends
 from moto.server import ThreadedMotoServer
 
 from fanout.flow.steps import STEPS
-from fanout.runtime import bootstrap, telemetry
+from fanout.runtime import bootstrap, clients, telemetry
 from tests.support.handler_flow import HandlerFlow
 from tests.support.s3_proxy import S3Proxy
 from tests.support.wire import SOURCE, TARGET, Wire
@@ -71,7 +71,7 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client, bootstrap.make_executions)
+    caches = (clients.settings, clients.stack_client, clients._data_client, bootstrap.make_executions)
     for cached in caches:
         cached.cache_clear()
     forget_telemetry()

@@ -17,7 +17,7 @@ from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.reach import reach
 from fanout.model.errors import Unreachable
 from fanout.ports.finding import Level
-from fanout.runtime import bootstrap
+from fanout.runtime import clients
 from tests.functions.conftest import Invoke
 
 
@@ -62,7 +62,7 @@ def test_a_plan_fails_in_seconds_if_s3_does_not_answer(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
     began = time.monotonic()
     with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
         invoke("PlanTransfer", {"run_id": "run-1", "request": {}})
@@ -74,7 +74,7 @@ def test_a_run_fails_in_its_check_if_s3_does_not_answer(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
     with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
         invoke("CheckMount", {"run": {"id": "run-1", "prefix": "runs/run-1/"}})
     found = levels(invoke("CheckMount", {"step": "ExamineNetwork"}))
@@ -102,7 +102,7 @@ def test_the_findings_of_a_function_that_is_well(s3: Any, invoke: Invoke, tmp_pa
 
 def test_a_work_bucket_that_is_not_there_is_a_finding(s3: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FANOUT_WORK_BUCKET", "no-such-bucket")
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
     assert levels(invoke("CheckMount", {"step": "ExamineNetwork"}))["work bucket from the network"] == "fail"
 
 

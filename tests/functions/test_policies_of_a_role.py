@@ -19,7 +19,7 @@ from botocore.compat import HTTPHeaders
 from botocore.httpsession import URLLib3Session
 
 from fanout.model.errors import FanoutError
-from fanout.runtime import bootstrap
+from fanout.runtime import clients
 from tests.functions.test_policies_of_accounts import ROLE as CALLER
 from tests.functions.test_policies_of_accounts import listed, policies
 from tests.support.actions import needs
@@ -113,7 +113,7 @@ def role(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> I
     for name, value in (("ROLES", ASSUMED), ("WAY_OUT", "buckets")):
         monkeypatch.setenv(f"FANOUT_{name}", value)
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3_url)
-    bootstrap._assumed.cache_clear()
+    clients._assumed.cache_clear()
     for bucket in (DATA, REPORTS):
         s3.create_bucket(Bucket=bucket)
     for name in ("a", "d/b"):
@@ -124,7 +124,7 @@ def role(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> I
         for one in s3.list_objects_v2(Bucket=bucket).get("Contents", []):
             s3.delete_object(Bucket=bucket, Key=one["Key"])
         s3.delete_bucket(Bucket=bucket)
-    bootstrap._assumed.cache_clear()
+    clients._assumed.cache_clear()
 
 
 def run(role: Role, s3: Any, by_role: dict[str, str], **options: Any) -> tuple[bool, str]:

@@ -13,7 +13,7 @@ import pytest
 from fanout.adapters.aws import assumed_role
 from fanout.adapters.aws.assumed_role import session_policy
 from fanout.model.errors import AccessDenied, InvalidRequest
-from fanout.runtime import bootstrap
+from fanout.runtime import clients
 from tests.support.handler_flow import HandlerFlow
 from tests.support.http import Head
 from tests.support.wire import SOURCE, TARGET, Wire
@@ -39,7 +39,7 @@ def accounts(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) 
     """A bucket of another account, which lets in that account alone, and no service but S3 in a network."""
     monkeypatch.setenv("FANOUT_ROLES", ROLE)
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3_url)
-    bootstrap._assumed.cache_clear()
+    clients._assumed.cache_clear()
     sts: Any = boto3.client("sts", endpoint_url=s3_url, region_name="us-east-1")
     given = sts.assume_role(RoleArn=ROLE, RoleSessionName="test")["Credentials"]
     names = {"access_key_id": "AccessKeyId", "secret_access_key": "SecretAccessKey", "session_token": "SessionToken"}
@@ -57,7 +57,7 @@ def accounts(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) 
     for one in s3.list_objects_v2(Bucket=THEIRS).get("Contents", []):
         s3.delete_object(Bucket=THEIRS, Key=one["Key"])
     their.delete_bucket(Bucket=THEIRS)
-    bootstrap._assumed.cache_clear()
+    clients._assumed.cache_clear()
 
 
 @pytest.mark.parametrize(("way", "source", "destination", "refused"), CELLS)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.runtime import bootstrap
+from fanout.runtime import clients
 from tests.support.wire import SOURCE, Wire
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -20,7 +20,7 @@ ROOMS = {"copy": "efs:///out", "between": "efs://archive/out"}
 def bound(monkeypatch: pytest.MonkeyPatch, set_ids: str = "requests", owners: str = "") -> None:
     monkeypatch.setenv("FANOUT_SET_IDS", set_ids)
     monkeypatch.setenv("FANOUT_ALLOWED_OWNERS", owners)
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
 
 
 @pytest.mark.parametrize("end", ROOMS.values(), ids=ROOMS)
@@ -79,4 +79,4 @@ def test_owners_that_cannot_be_read_are_none_at_all(monkeypatch: pytest.MonkeyPa
     """A function that starts without its bounds would have none."""
     bound(monkeypatch, owners="root")
     with pytest.raises(InvalidRequest, match="AllowedOwners"):
-        bootstrap.settings()
+        clients.settings()

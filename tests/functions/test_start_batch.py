@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.runtime import bootstrap
+from fanout.runtime import clients
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import started
 from tests.planning.test_event_batches import eventbridge, notification
@@ -31,7 +31,7 @@ def steps(s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
         client.stop_execution(executionArn=found["executionArn"])
     monkeypatch.setenv("FANOUT_STATE_MACHINE", machine["stateMachineArn"])
     monkeypatch.setenv("FANOUT_EVENT_REQUEST", json.dumps(TEMPLATE))
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
     return client
 
 
@@ -115,7 +115,7 @@ def test_a_request_that_no_batch_can_have_fails_so_that_no_message_is_lost(
     steps: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, template: str, words: str
 ) -> None:
     monkeypatch.setenv("FANOUT_EVENT_REQUEST", template)
-    bootstrap.settings.cache_clear()
+    clients.settings.cache_clear()
     with pytest.raises(InvalidRequest, match=words):
         invoke("StartBatch", queued(inside("in/a")))
     assert runs(steps) == []

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from unittest.mock import patch
 
-from fanout.adapters.posix.deleting.deletion import OwnUnlinks
+from fanout.adapters.posix.deletion import OwnUnlinks
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting import delete_shard as deleting
 from fanout.model.document import Json

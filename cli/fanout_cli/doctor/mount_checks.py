@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fanout.adapters.aws.s3_files import behind
+from fanout.adapters.aws.meter import behind
 from fanout.facts.mounts import EFS, S3_FILES, kind_of_access_point
 from fanout.model.errors import FanoutError
 from fanout.ports.finding import Finding, fail, ok, warn

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.posix.publishing.made import made_of
+from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.deadline import NEVER

@@ -1,36 +1,23 @@
-"""The one place where adapters are chosen."""
+"""The one place where adapters are chosen; S3's clients come from ``clients``."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.aws.credentials import (
-    Credentials,
-    CredentialsProvider,
-    LooksEverySecond,
-    credentials_from_environment,
-)
-from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.archives.object_archive import S3Archive
-from fanout.adapters.s3.client.bucket_headers import headers_of_buckets, own_bucket
-from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.client.reach import region_of
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
-from fanout.adapters.s3.object_reader import S3ObjectReader
-from fanout.adapters.s3.one_bucket import is_one_bucket
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import Place, is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
-from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.facts import archives
 from fanout.flow.calls import Stack
 from fanout.ledger.ledger import Ledger
@@ -46,8 +33,8 @@ from fanout.ports.tree import Tree
 from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
+from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings, stack_client
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
-from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
@@ -69,76 +56,11 @@ class SystemClock:
 
 
 @cache
-def settings() -> Settings:
-    """The settings of this environment, read once."""
-    return settings_from(os.environ)
-
-
-def work_client(here: Settings) -> S3Client:
-    """A client for the work bucket, which must belong to the stack's account."""
-    client = S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
-    return client.for_buckets(own_bucket(here.work_bucket, here.account))
-
-
-@cache
-def _work_client() -> S3Client:
-    return work_client(settings())
-
-
-@cache
-def _data_client() -> S3Client:
-    here = settings()
-    data = here.data_endpoint
-    if data is None:
-        return _work_client()
-    credentials = Credentials(data.access_key_id, data.secret_access_key)
-    return S3Client(Endpoint(here.region, data.url), lambda: credentials)
-
-
-def _client_for(plan: Plan) -> S3Client:
-    """The S3 client for the buckets of a plan."""
-    options = plan.request.bucket_options
-    role, external_id = plan.request.assumed
-    assumed = dict.fromkeys(options, _assumed(role, external_id)) if role else {}
-    return _data_client().for_buckets(headers_of_buckets(options)).by_ways(plan.regions, assumed)
-
-
-@cache
-def _assumed(role: str, external_id: str) -> CredentialsProvider:
-    """The credentials of a role, which all runs of this process share."""
-    from fanout.adapters.aws.assumed_role import AssumedRole
-
-    here = settings()
-    accounts = (here.account, role.split(":")[4], *here.other_accounts)
-    return AssumedRole(here.region, role, external_id, here.sts_url, () if "any" in accounts else accounts)
-
-
-def far_buckets(buckets: Iterable[str]) -> dict[str, str]:
-    """The regions of the buckets that are not in the stack's; all are at one endpoint where the S3 is not AWS's."""
-    here = settings()
-    if here.data_endpoint is not None:
-        return {}
-    found = {one: region_of(Endpoint(here.region, here.endpoint_url), one) for one in set(buckets)}
-    return {bucket: region for bucket, region in found.items() if region not in ("", here.region)}
-
-
-def _objects_for(plan: Plan) -> S3ObjectReader:
-    """The reader of a plan's manifest, which may lie in the ledger of an earlier run."""
-    client = _client_for(plan)
-    return S3ObjectReader(lambda bucket: _work_client() if bucket == settings().work_bucket else client)
-
-
-@cache
 def _meter() -> Meter:
     from fanout.adapters.aws.meter import AwsMeter
 
     here = settings()
     return AwsMeter(here.region, here.efs_url, here.metrics_url)
-
-
-def make_work_store() -> S3WorkStore:
-    """The work bucket."""
-    return S3WorkStore(_work_client(), settings().work_bucket)
 
 
 @cache
@@ -213,9 +135,9 @@ def make_context(
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
-        objects=_objects_for,
+        objects=objects_for,
         far_buckets=far_buckets,
-        ownership=lambda plan: _client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
+        ownership=lambda plan: client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         deployed=Deployed(
@@ -278,7 +200,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
     if isinstance(location, S3Location):
         objects = plan.request.objects
         return S3Tree(
-            _client_for(plan),
+            client_for(plan),
             location.bucket,
             location.prefix,
             write_headers=write_headers(objects),
@@ -339,7 +261,7 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects
-        client = _client_for(plan)
+        client = client_for(plan)
         headers, overwrite = write_headers(objects), plan.request.overwrite
         return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
     return None
@@ -348,14 +270,14 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
 def ends_are_one_bucket(plan: Plan, key: str) -> bool:
     """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
     request = plan.request
-    return is_one_bucket(_client_for(plan), request.destination.bucket, request.source.bucket, key)
+    return is_one_bucket(client_for(plan), request.destination.bucket, request.source.bucket, key)
 
 
 def make_archive(plan: Plan) -> ObjectArchive | None:
     """The archives of the source's bucket, where the request has objects restored."""
     source = plan.request.source
     if isinstance(source, S3Location) and plan.request.brings_back:
-        return S3Archive(_client_for(plan), source)
+        return S3Archive(client_for(plan), source)
     return None
 
 
@@ -371,8 +293,8 @@ def make_checksum_jobs(plan: Plan) -> ChecksumJobs | None:
         here.region,
         here.account,
         here.checksum_role,
-        Place(_work_client(), here.work_bucket, ""),
-        _client_for(plan),
+        Place(stack_client(), here.work_bucket, ""),
+        client_for(plan),
         {end: place for end, place in places.items() if isinstance(place, S3Location)},
         here.control_url,
     )

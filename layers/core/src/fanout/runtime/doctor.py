@@ -15,7 +15,7 @@ from fanout.ledger.run_places import DOCTOR, run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
 from fanout.ports.finding import Finding, fail, ok
-from fanout.runtime.bootstrap import settings, work_client
+from fanout.runtime.clients import settings, work_client
 from fanout.runtime.settings import Settings
 
 PROBE_KEY = f"{run_prefix(DOCTOR)}probe"

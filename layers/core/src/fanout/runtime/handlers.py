@@ -15,7 +15,8 @@ from fanout.ledger.kept import KeptStore
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.runtime.bootstrap import make_context, make_work_store, stack
+from fanout.runtime.bootstrap import make_context, stack
+from fanout.runtime.clients import make_work_store
 from fanout.runtime.telemetry import observed
 from fanout.work.context import Context
 

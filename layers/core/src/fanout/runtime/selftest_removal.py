@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.runtime.bootstrap import settings
+from fanout.runtime.clients import settings
 
 FIELD = "directory"
 MARK = "made-by-fanout-selftest"

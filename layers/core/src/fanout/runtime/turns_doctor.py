@@ -16,7 +16,8 @@ from fanout.ports.aws import Executions
 from fanout.ports.finding import Finding, fail, ok, warn
 from fanout.ports.pacing import Account
 from fanout.ports.store import VersionedStore
-from fanout.runtime.bootstrap import make_account, make_executions, make_work_store
+from fanout.runtime.bootstrap import make_account, make_executions
+from fanout.runtime.clients import make_work_store
 
 # No list: that of a bucket or mount has another name.
 LOCK_KEY = "locks/doctor"

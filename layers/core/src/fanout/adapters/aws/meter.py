@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
-from fanout.adapters.aws.s3_files import behind, file_system_of
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
 from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
@@ -80,3 +79,20 @@ def _id(name: str) -> str:
 def _rows(series: Mapping[str, Any]) -> list[Reading]:
     pairs = zip(series["Timestamps"], series["Values"], strict=True)
     return [Reading(time.timestamp(), float(value)) for time, value in pairs]
+
+
+def file_system_of(access_point: str) -> str:
+    """The ARN of the file system of an access point, by its own."""
+    return access_point.partition("/access-point/")[0]
+
+
+def behind(files: Any, access_point: str) -> Behind:
+    """The place in S3 that an access point shows. Needs s3files:GetFileSystem and s3files:GetAccessPoint."""
+    file_system = file_system_of(access_point)
+    with our_errors("s3files:GetFileSystem", file_system, lost=Unreachable):
+        found = files.get_file_system(fileSystemId=file_system)
+        bucket = found["bucket"].rpartition(":::")[2]
+    with our_errors("s3files:GetAccessPoint", access_point, lost=Unreachable):
+        root = files.get_access_point(accessPointId=access_point).get("rootDirectory", {}).get("path", "/")
+        below = root.strip("/")
+        return Behind(bucket, found.get("prefix", "") + (f"{below}/" if below else ""))

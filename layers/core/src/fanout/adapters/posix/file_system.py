@@ -12,18 +12,15 @@ from typing import Self, TypeVar
 
 from fanout.adapters.posix.attributes import apply_attributes, has_hard_links, owner_limitation, time_of_new_file
 from fanout.adapters.posix.backup import Backup
-from fanout.adapters.posix.deleting.deletion import OwnUnlinks, remove_empty
-from fanout.adapters.posix.deleting.room import Room
+from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
-from fanout.adapters.posix.fencing.fences import fence_others
-from fanout.adapters.posix.fencing.place_mark import find_mark, find_staged, leave_mark
+from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.kept import published_above
-from fanout.adapters.posix.publishing.linking import VersionNames, link_from
-from fanout.adapters.posix.publishing.made import MadeFiles
+from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
 from fanout.model.directories import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told

@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -51,7 +52,7 @@ class Placing:
         for _ in range(_LOOKS):
             if _linked(staged, staged_name, directory, name):
                 break
-            found = _found(directory, name)
+            found = stat_or_none(directory, name)
             if found is None:
                 continue
             if stat.S_ISDIR(found.st_mode):
@@ -84,7 +85,7 @@ def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
     except OSError as error:
         if no_room_for_name(error) is None:  # the last name that the file may have; the staged one counts
             raise
-        if _found(directory, name) is not None:
+        if stat_or_none(directory, name) is not None:
             return False
         os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
     return True
@@ -122,10 +123,3 @@ def _opened(directory: int, name: str) -> Iterator[int]:
 def _is_placed(found: os.stat_result, new: os.stat_result) -> bool:
     """Whether another attempt may have put it there; a further name of a file only where it is that file's."""
     return new.st_nlink == 1 and (found.st_size, found.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
-
-
-def _found(directory: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 
-from fanout.adapters.posix.errors import GONE, HELD, HOLDS, STALE, TAKEN
+from fanout.adapters.posix.errors import HELD, HOLDS, STALE, TAKEN
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
@@ -21,7 +22,7 @@ _AT_ONCE = 1_000
 REMOVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
 # Something was made or removed meanwhile, or is open in this NFS client: it goes in another pass.
-_NOT_YET = GONE | STALE | HOLDS | HELD | TAKEN
+_NOT_YET = STALE | HOLDS | HELD | TAKEN | {errno.ENOTDIR}
 
 
 def remove_tree(above: int, name: str) -> None:
@@ -51,23 +52,28 @@ def some_of(directory: int, at_most: int, left_out: Collection[str] = ()) -> lis
 
 def is_unlinked(name: str, directory: int) -> bool:
     """Unlink a name; false for a file that this NFS client holds open, under the hidden name of an unlinked one."""
-    try:
-        os.unlink(name, dir_fd=directory)
-    except OSError as error:
-        if error.errno not in HELD:
-            raise
-        return False
-    return True
+    return _is_done(lambda: os.unlink(name, dir_fd=directory), HELD)
 
 
 def is_removed(name: str, above: int) -> bool:
     """Remove a directory that was emptied; false where it holds something all the same."""
+    return _is_done(lambda: os.rmdir(name, dir_fd=above), HOLDS)
+
+
+def _is_done(remove: Callable[[], object], stays: Collection[int]) -> bool:
+    """Whether an operation did it; false where it says so, and for an error of these numbers."""
     try:
-        os.rmdir(name, dir_fd=above)
+        return remove() is not False
     except OSError as error:
-        if error.errno not in HOLDS:
+        if error.errno not in stays:
             raise
         return False
+
+
+def _is_gone(remove: Callable[[], object]) -> bool:
+    """The same in a pass of several; what was removed already counts."""
+    with suppress(FileNotFoundError):
+        return _is_done(remove, _NOT_YET)
     return True
 
 
@@ -124,35 +130,16 @@ def _removed(above: int, name: str, keep: bool) -> bool:
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
             with os.scandir(directory) as found:
                 entries = list(found)
-            whole = all(list(pool.map(lambda entry: _is_removed(directory, entry), entries)))
+            whole = all(list(pool.map(lambda entry: _is_gone(lambda: _remove_first(directory, entry)), entries)))
     finally:
         os.close(directory)
-    return whole if keep else _is_gone(above, name)
+    return whole if keep else _is_gone(lambda: os.rmdir(name, dir_fd=above))
 
 
-def _is_removed(directory: int, entry: os.DirEntry[str]) -> bool:
+def _remove_first(directory: int, entry: os.DirEntry[str]) -> bool:
     """Remove an entry; a directory first as an empty one, which those of threads are in the end."""
-    try:
-        if not entry.is_dir(follow_symlinks=False):
-            return is_unlinked(entry.name, directory)
-        if not is_removed(entry.name, directory):
-            remove_tree(directory, entry.name)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        if error.errno not in _NOT_YET:
-            raise
-        return False
-    return True
-
-
-def _is_gone(above: int, name: str) -> bool:
-    try:
-        os.rmdir(name, dir_fd=above)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        if error.errno not in _NOT_YET:
-            raise
-        return False
+    if not entry.is_dir(follow_symlinks=False):
+        return is_unlinked(entry.name, directory)
+    if not is_removed(entry.name, directory):
+        remove_tree(directory, entry.name)
     return True

@@ -11,11 +11,10 @@ import os
 import time
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes, creation_mode
+from fanout.adapters.posix.attributes import apply_attributes, creation_mode, open_staged, send_written
 from fanout.adapters.posix.listing.stats import attributes_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
-from fanout.adapters.posix.staged_file import open_staged, send_written
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.model.checksum import NO_BYTES, crc64nvme

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.paths.directories import Directories, Held
-from fanout.adapters.posix.paths.one_name import leads_out, one_name
 from fanout.adapters.posix.removal import remove_directory
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
+from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, reason_against_name
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
-    from fanout.adapters.posix.publishing.made import MadeFiles
+    from fanout.adapters.posix.publishing.linking import MadeFiles
 
 # Directories of an attempt, which its processes share, because each costs three operations. Two threads share one,
 # where processes have 8 threads and follow each other: their creations overlap with the rest of their work. The first
@@ -217,3 +216,16 @@ class OneRename:
 def _file_of_no_name() -> int:
     """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
     return os.memfd_create("renaming", os.MFD_CLOEXEC)
+
+
+def one_name(name: str) -> None:
+    """Raise ``ItemError`` for what is not the name of one entry of a directory."""
+    reason = reason_against_name(name)
+    if reason is not None:
+        raise ItemError(reason, f"{name!r} is not the name of an entry")
+
+
+def leads_out(place: str) -> bool:
+    """Whether a path of the mount, empty or with ``/`` at its end, may lead out of it by its components."""
+    parts = place.removesuffix("/").split("/")
+    return bool(place) and any(reason_against_name(part) is not None for part in parts)

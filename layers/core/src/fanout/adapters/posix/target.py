@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes, creation_mode, group_by_place
+from fanout.adapters.posix.attributes import apply_attributes, creation_mode, group_by_place, open_staged, send_written
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.staged_file import open_staged, send_written
 from fanout.adapters.posix.staging import Staging
 from fanout.facts.units import KIB
 from fanout.model.entry import Attributes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fanout.adapters.posix.attributes import apply_link_attributes, group_by_place
 from fanout.adapters.posix.blocks import StagedBlocks
-from fanout.adapters.posix.deleting.deletion import delete_listed
+from fanout.adapters.posix.deletion import delete_listed
 from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.file_system import PosixFileSystem
 from fanout.adapters.posix.listing.cuts import cuts_of_directories

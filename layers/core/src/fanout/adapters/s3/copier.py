@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import reduce
 
 from fanout.adapters.http.transport import Response
-from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.denials import DECRYPT
 from fanout.adapters.s3.client.responses import Part
@@ -16,6 +15,7 @@ from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
 from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import REFUSED_FOR, item_error, stored_checksum
+from fanout.adapters.s3.target import complete_upload
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
 from fanout.model.deadline import Deadline

@@ -10,7 +10,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
 from fanout.adapters.s3.client.responses import to_seconds
@@ -22,7 +21,7 @@ from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
-from fanout.adapters.s3.target import MultipartTarget, PutTarget
+from fanout.adapters.s3.target import MultipartTarget, PutTarget, UploadBlocks
 from fanout.facts import aws
 from fanout.model.algorithms import CRC64NVME, told_by
 from fanout.model.checksum import crc64nvme

@@ -1,13 +1,14 @@
-"""The ledger's place in S3."""
+"""The ledger's place in S3, and single objects read by range."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.pages import object_pages
 from fanout.model.checksum import crc64nvme
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
+from fanout.ports.aws import ObjectFound
 from fanout.ports.store import Versioned
 
 
@@ -68,3 +69,23 @@ class S3WorkStore:
             )
         except NotFound as error:
             raise PreconditionFailed(f"s3://{self._bucket}/{key} is not there any more") from error
+
+
+class S3ObjectReader:
+    """An ``ObjectReader``; ``client_of`` tells which client reads a bucket."""
+
+    def __init__(self, client_of: Callable[[str], S3Client]) -> None:
+        self._client_of = client_of
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        response = self._client_of(bucket).head_object(bucket, key)
+        return ObjectFound(response.total_bytes, response.headers.get("etag", ""))
+
+    def lists(self, bucket: str, key: str) -> bool:
+        """Whether a LIST shows the key, which comes before all that it begins."""
+        page = self._client_of(bucket).list_objects_v2(bucket, prefix=key, max_keys=1)
+        return page.keys == [key]
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        byte_range = (offset, offset + length - 1)
+        return self._client_of(bucket).get_object(bucket, key, if_match=etag, byte_range=byte_range).body

@@ -9,12 +9,13 @@ so what lies below that is its own.
 | stands there                       | the same text      | copies: the destination is a copy of that tree         |
 | stands there                       | none, or another   | rejects what it would copy; a sync leaves all of it    |
 
-What is deleted is asked for the note again, whatever the source holds: see ``adapters.posix.deleting.room``.
+What is deleted is asked for the note again, whatever the source holds: see ``adapters.posix.deletion``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from msgspec import MsgspecError, json
 
@@ -89,11 +90,8 @@ def note_in(tree: Tree, root: str) -> str | None:
     if entry is None:
         return None
     try:
-        opened = tree.open(entry)
-        try:
+        with closing(tree.open(entry)) as opened:
             return opened.read(0, min(entry.size, _NOTE_BYTES)).decode(errors="replace")
-        finally:
-            opened.close()
     except (FanoutError, ItemError, OSError):
         return ""
 

@@ -10,10 +10,9 @@ from functools import partial
 from itertools import islice
 
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, MAY_PASS
-from fanout.adapters.posix.listing.columns import listed_of, stats_of
 from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
 from fanout.adapters.posix.listing.sorted_names import BATCH, Bounds, Names, bounds_below
-from fanout.adapters.posix.listing.stats import Stats, entry_of
+from fanout.adapters.posix.listing.stats import Stats, entry_of, listed_of, stat_or_none, stats_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.follow import NO_WAY, Follower, Way
 from fanout.model.columns import FileColumns, Listed, first_path, last_path
@@ -248,9 +247,8 @@ class _Listing:
         return self._entry(descriptor, path, name[:-1] if name[-1] == "/" else name, way)
 
     def _entry(self, descriptor: int, path: str, name: str, way: Way) -> Entry | None:
-        try:
-            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-        except FileNotFoundError:
+        found = stat_or_none(descriptor, name)
+        if found is None:
             return None
         if self._follower:
             return self._follower.entry(path + name, found, way, self._device)

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fanout.adapters.posix.attributes import open_staged
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
-from fanout.adapters.posix.staged_file import open_staged
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
 
@@ -35,35 +35,25 @@ class PosixProbeFile:
         self._descriptor = descriptor
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        try:
+        with _errors("write"):
             if os.pwrite(self._descriptor, data, offset) != len(data):
                 raise OSError(errno.ENOSPC, "a block was written in part")
-        except OSError as error:
-            raise destination_error("write", error) from error
 
     def read(self, offset: int, length: int) -> int:
-        try:
+        with _errors("read"):
             return len(os.pread(self._descriptor, length, offset))
-        except OSError as error:
-            raise destination_error("read", error) from error
 
     def sync(self) -> None:
-        try:
+        with _errors("fsync"):
             os.fsync(self._descriptor)
-        except OSError as error:
-            raise destination_error("fsync", error) from error
 
     def forget(self) -> None:
-        try:
+        with _errors("fadvise"):
             os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        except OSError as error:
-            raise destination_error("fadvise", error) from error
 
     def close(self) -> None:
-        try:
+        with _errors("close"):
             os.close(self._descriptor)
-        except OSError as error:
-            raise destination_error("close", error) from error
 
 
 class PosixProbeDirectory:

@@ -1,21 +1,54 @@
-"""Gives a file of one version a further name in the next one."""
+"""Gives a file of one version a further name in the next one, and records copies for that."""
 
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from itertools import islice
 
+from msgspec.structs import replace
+
 from fanout.adapters.posix.errors import no_room_for_name
-from fanout.adapters.posix.listing.stats import Waited
+from fanout.adapters.posix.listing.stats import Waited, stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.publishing.made import made_of
 from fanout.facts import tuning
 from fanout.model.entry import Entry, Made
 from fanout.model.errors import ItemError
+
+
+def made_of(path: str, directory: int, name: str, found: os.stat_result) -> Made:
+    """The entry ``found`` under a name in a directory, as it is to be recorded for ``path``. Raises ``OSError``."""
+    target = os.readlink(name, dir_fd=directory) if stat.S_ISLNK(found.st_mode) else ""
+    owner, times = (found.st_uid, found.st_gid), (found.st_ino, found.st_ctime_ns)
+    return Made(path, found.st_mode, *owner, found.st_size, found.st_mtime_ns, *times, target)
+
+
+class MadeFiles:
+    """Collects the copies below ``root`` until they are taken; many threads add."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._made: list[Made] = []
+
+    def staged(self, path: str, directory: int, name: str) -> Made:
+        """A staged file that is about to get its place at ``path``. Raises ``OSError``."""
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        return replace(made_of(path.removeprefix(self._root), directory, name, found), changed_ns=0)
+
+    def add(self, made: Made) -> None:
+        """Take a copy that is in its place."""
+        self._made.append(made)
+
+    def take(self) -> list[Made]:
+        """Hand over the copies that were added since."""
+        taken = []
+        while self._made:
+            taken.append(self._made.pop())
+        return taken
 
 
 class VersionNames:
@@ -33,7 +66,7 @@ class VersionNames:
     def find(self, path: str, directory: int, name: str) -> os.stat_result | None:
         """The entry under a name in the directory at ``path``, as it is there."""
         waited = Waited()
-        found = _found(directory, name)
+        found = stat_or_none(directory, name)
         if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS:
             with self._lock:
                 self._waited[path] += 1
@@ -86,7 +119,7 @@ def link_from(
 
 def _same(entry: Entry, directory: int, name: str, known: Made) -> Made | None:
     """The entry under a name, if it is the one known by another name; the link between the two moved its ctime."""
-    found = _found(directory, name)
+    found = stat_or_none(directory, name)
     now = None if found is None else _looked(entry, directory, name, found)
     return now if now is not None and known.looks_like(now) else None
 
@@ -94,12 +127,5 @@ def _same(entry: Entry, directory: int, name: str, known: Made) -> Made | None:
 def _looked(entry: Entry, directory: int, name: str, found: os.stat_result) -> Made | None:
     try:
         return made_of(entry.path, directory, name, found)
-    except FileNotFoundError:
-        return None
-
-
-def _found(directory: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return None

@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.paths.one_name import one_name
-from fanout.adapters.posix.publishing.made import made_of
+from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.publishing.retired import remove_retired
-from fanout.adapters.posix.staging import Staging
+from fanout.adapters.posix.staging import Staging, one_name
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
@@ -252,7 +252,5 @@ def _note_of(above: int, version: str) -> bytes:
 
 
 def _is_directory(above: int, name: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return False
+    found = stat_or_none(above, name)
+    return found is not None and stat.S_ISDIR(found.st_mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fanout.adapters.s3.client.answers import BytesSent, hold_gone
-from fanout.adapters.s3.client.objects import copy_source
+from fanout.adapters.s3.client.objects import copy_source, escape
 from fanout.adapters.s3.client.requests import S3Requests
 from fanout.adapters.s3.client.responses import (
     Copied,
@@ -16,7 +16,6 @@ from fanout.adapters.s3.client.responses import (
     parse_part_page,
     parse_upload_id,
 )
-from fanout.adapters.s3.client.xml_text import escape
 from fanout.model.checksum import to_base64
 
 _NO_HEADERS: Mapping[str, str] = {}

@@ -11,7 +11,6 @@ from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.answers import BytesSent, ObjectAsked, WrongAnswer, hold_gone
 from fanout.adapters.s3.client.requests import Call, S3Requests
 from fanout.adapters.s3.client.responses import Copied, parse_copied, parse_deleted, parse_tags
-from fanout.adapters.s3.client.xml_text import escape
 from fanout.model.checksum import to_base64
 from fanout.model.errors import FanoutError, Transient
 
@@ -205,3 +204,11 @@ def _to_delete(key: str, etag: str) -> str:
 def _fits_xml(key: str) -> bool:
     """Whether an answer shows a key as it was sent; line breaks and tabs do not come back from every server."""
     return not any(char < " " or char in "\ufffe\uffff" for char in key)
+
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
+
+
+def escape(text: str) -> str:
+    """The text between two tags, line breaks and tabs kept as they are."""
+    return text.translate(_ESCAPES)

@@ -6,18 +6,36 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from copy import copy
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from msgspec import Struct
 
 from fanout.adapters.aws.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint, locate
-from fanout.adapters.aws.sigv4 import encode_path, encode_query
+from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
 from fanout.adapters.http.transport import ConnectionBroken, Exchange, Response, Transport
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, as_source
 from fanout.adapters.s3.client.faults import LATE_OPERATIONS, Fault, broken, find_fault, to_error, wrong
-from fanout.adapters.s3.client.ways import Way
+
+
+class Way(NamedTuple):
+    """Where requests to a bucket are sent, and what signs them."""
+
+    endpoint: Endpoint
+    signer: Signer
+    credentials: CredentialsProvider
+
+    @classmethod
+    def to(cls, endpoint: Endpoint, credentials: CredentialsProvider) -> Way:
+        """The way to an endpoint, with the signer of its region."""
+        return cls(endpoint, Signer(endpoint.region), credentials)
+
+    def other(self, region: str = "", credentials: CredentialsProvider | None = None) -> Way:
+        """The way to a bucket of another region, or with other credentials; each stays where none is given."""
+        found = self if not region else Way.to(Endpoint(region, self.endpoint.url), self.credentials)
+        return found if credentials is None else found._replace(credentials=credentials)
+
 
 _NO_HEADERS: Mapping[str, str] = {}
 Answer = TypeVar("Answer")

@@ -1,1 +1,0 @@
-"""Deleting below a root of a mount, by way of one room."""
