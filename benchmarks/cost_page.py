@@ -23,7 +23,7 @@ from fanout.forecast.way import COLD_SECONDS, REQUEST_SECONDS, SHORT, WARM_SECON
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.request import Request
 
 PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"

@@ -23,8 +23,7 @@ from fanout.model.errors import ItemError, TimeUp
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
-from fanout.ports.copying import EntryCopier
-from fanout.ports.tree import Tree
+from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.object_options import ObjectOptions
 from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
 from tests.support.memory import MemoryEntryCopier, MemoryTree

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from fanout.copying.one_block import copy_block
+from fanout.copying.copier import copy_block
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.march import merge
-from fanout.model.entry import Entry, Kind
-from fanout.model.same_object import MARGIN_NS, same_simple_etag
+from fanout.model.entry import MARGIN_NS, Entry, Kind, same_simple_etag
 from fanout.request.options import Compare
 
 FILE, DIRECTORY, LINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
 from fanout.listing.march import Pair, merge, merge_columns
 from fanout.model.columns import FileColumns, first_path, in_columns, last_path, one_by_one
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import FilesAbove
-from fanout.model.same_object import MARGIN_NS
 from fanout.request.options import Compare
 from fanout.shards.sizes import Sizes
 

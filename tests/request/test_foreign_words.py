@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.request.checked import fields_of
-from fanout.request.foreign_words import FOREIGN_WORDS
+from fanout.request.checked import FOREIGN_WORDS, fields_of
 from fanout.request.parse import Fields
 
 

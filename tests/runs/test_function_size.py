@@ -20,7 +20,7 @@ from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.request.parse import parse_request
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.runtime.settings import settings_from
 from fanout.shards.tasks.attempt import Attempt
 from fanout.work.context import Context

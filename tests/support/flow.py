@@ -21,13 +21,12 @@ from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
 from fanout.ports.aws import ObjectArchive, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
-from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
 from fanout.ports.store import WorkStore
-from fanout.ports.tree import Tree
+from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 from fanout.staging.roots import keep_out

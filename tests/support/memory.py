@@ -21,13 +21,11 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
 from fanout.model.shard import Receipt
 from fanout.ports.file_system import fence_any
-from fanout.ports.tree import Tree
+from fanout.ports.tree import Tree, WholeSource
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
-from fanout.ports.whole_source import WholeSource
 from fanout.request.filtering.pruning import Pruning
-from fanout.request.options import Overwrite
-from fanout.request.overwriting import latest_of_second, replaces
+from fanout.request.options import Overwrite, latest_of_second, replaces
 
 
 class Stored(Struct, frozen=True):

@@ -13,10 +13,9 @@ from msgspec import Struct, structs
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.meant import did_you_mean
-from fanout.request.checked import Field, fields_of, kind_of
+from fanout.request.checked import Field, fields_meant, fields_of, kind_of
 from fanout.request.command_line import COMMON, OPTIONS
 from fanout.request.course import Mode
-from fanout.request.foreign_words import fields_meant
 from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
 from fanout_cli.command_error import CommandError

@@ -9,8 +9,8 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from fanout.facts import aws
-from fanout.planning.account_quota import most_functions
 from fanout.ports.finding import Finding, fail, ok, warn
+from fanout.request.parts.limits import most_functions
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
 

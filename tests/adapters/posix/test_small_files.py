@@ -23,8 +23,7 @@ from fanout.model.entry import Attributes, Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
-from fanout.ports.copying import SmallFiles
-from fanout.ports.tree import Source
+from fanout.ports.tree import SmallFiles, Source
 from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 
 from msgspec.structs import replace
 
-from fanout.copying.one_block import copy_block
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
@@ -17,13 +16,12 @@ from fanout.model.entry import Attributes, Entry, Kind, Made
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
-from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
-from fanout.ports.tree import Source, Target, Tree
+from fanout.ports.tree import EntryCopier, Source, Target, Tree
 from fanout.request.parts.symlinks import Symlinks
-from fanout.work.byte_budget import ByteBudget
 from fanout.work.overlapping import overlap_on
 from fanout.work.parallel import work_on
+from fanout.work.threads import ByteBudget
 
 _NOT_COUNTED = nullcontext()
 
@@ -230,3 +228,32 @@ def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, bloc
         return 0
     zeros = source.zeros_at(offset)
     return zeros - zeros % block_bytes
+
+
+def copy_block(
+    source: Source, offset: int, length: int, checksum: int, write: Callable[[int, bytes, int], object], *, pieces: bool
+) -> int:
+    """Hand the bytes from ``offset`` on to ``write``, each with its offset and the checksum up to its end.
+
+    Returns the checksum of what ``checksum`` covers and the block. Raises ``ItemError`` for a source that is shorter.
+    """
+    at = offset
+    with closing(source.stream(offset, length) if pieces else _whole(source, offset, length)) as data:
+        for piece in data:
+            checksum = crc64nvme(piece, checksum)
+            write(at, piece, checksum)
+            at += len(piece)
+    if at != offset + length:
+        raise _shorter()
+    return checksum
+
+
+def _whole(source: Source, offset: int, length: int) -> Generator[bytes]:
+    data = source.read(offset, length)
+    if len(data) != length:
+        raise _shorter()
+    yield data
+
+
+def _shorter() -> ItemError:
+    return ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")

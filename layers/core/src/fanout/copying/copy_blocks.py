@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from fanout.copying.one_block import copy_block
+from fanout.copying.copier import copy_block
 from fanout.facts import aws, tuning
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, append_zeros
@@ -20,8 +20,8 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
+from fanout.work.threads import ByteBudget
 
 
 class Way(Struct, frozen=True):

@@ -8,9 +8,8 @@ from fanout.facts import aws
 from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of, tells_metadata
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Entry, Found, Kind
+from fanout.model.entry import Entry, Found, Kind, same_simple_etag
 from fanout.model.errors import AccessDenied, ItemError
-from fanout.model.same_object import same_simple_etag
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
 from fanout.verifying.sums.seen import content_difference, shared

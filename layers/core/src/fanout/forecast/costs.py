@@ -12,7 +12,7 @@ from fanout.efs.phase_cost import Beside
 from fanout.facts.units import GB
 from fanout.forecast.way import Way
 from fanout.model.file_system import ThroughputMode
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
 

@@ -21,8 +21,7 @@ from fanout.efs.load import Work
 from fanout.efs.phase_cost import Beside
 from fanout.facts import tuning
 from fanout.forecast.listing import LISTED_PER_SECOND, ListingWalk
-from fanout.request.request import Request
-from fanout.request.short_rule import may_go_short
+from fanout.request.request import Request, may_go_short
 
 COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
 # Gets and puts (lists too) to the work bucket, calls of functions, states: of a run besides its rounds, of a round of

@@ -177,3 +177,12 @@ class Found(Struct, frozen=True):
 def permissions_of(mode: int, uid: int | None, gid: int | None) -> str:
     """The mode and owner of a directory as one text, which no entry that comes or goes moves."""
     return f"{stat.S_IMODE(mode):o}:{uid}:{gid}"
+
+
+# An entry written at the destination less than this after its source changed may hold the bytes before that.
+MARGIN_NS = 1_000_000_000
+
+
+def same_simple_etag(source: str, destination: str) -> bool:
+    """Whether two ETags are equal and cover whole bytes; the ETag of a multipart upload holds a hyphen."""
+    return bool(source) and source == destination and "-" not in source

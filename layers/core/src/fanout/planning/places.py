@@ -38,8 +38,7 @@ from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.manifest import ManifestLocation
 from fanout.request.plan import Plan
-from fanout.request.request import Request
-from fanout.request.same_place import overlapping, same_place
+from fanout.request.request import Request, overlapping, same_place
 from fanout.work.context import Context
 
 MARK = ".fanout-place-"

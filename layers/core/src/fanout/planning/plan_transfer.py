@@ -37,8 +37,7 @@ from fanout.ports.turns import Writer
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.parts.finish_by import finish_at
 from fanout.request.plan import Origin, Plan, settings_row
-from fanout.request.request import Request, request_at
-from fanout.request.short_rule import may_go_short
+from fanout.request.request import Request, may_go_short, request_at
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.turns.waiting import asked_at, take_turn

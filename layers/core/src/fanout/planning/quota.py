@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fanout.efs.measure import asked
 from fanout.model.errors import FanoutError
-from fanout.planning.account_quota import most_functions
+from fanout.request.parts.limits import most_functions
 from fanout.request.request import Request
 from fanout.work.context import Context
 

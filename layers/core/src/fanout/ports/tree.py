@@ -6,16 +6,40 @@ of ``fanout.model.errors``. Adapters translate vendor errors once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from fanout.model.columns import Listed
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.model.shard import Receipt
-from fanout.ports.copying import SmallFiles
 from fanout.ports.file_system import FileSystem
+
+
+class EntryCopier(Protocol):
+    """Copies entries between two trees of one store, which moves the bytes itself."""
+
+    def copy(self, entry: Entry, deadline: Deadline) -> str | None:
+        """Copy the entry, pinned to what was listed, with all its attributes.
+
+        Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
+        writes it, or ``None`` if it keeps none. Raises ``TimeUp`` where it had to stop.
+        """
+
+
+class SmallFiles(Protocol):
+    """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
+
+    def copy(self, entry: Entry) -> int | None:
+        """Copy a file of less than ``tuning.BLOCK_BYTES_FREE``, with all that a source and a target promise.
+
+        Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:
+        the general way says what it is.
+        Raises ``ItemError`` where it cannot be written; nothing of it is visible then.
+        """
 
 
 class Source(Protocol):
@@ -187,3 +211,25 @@ class Tree(Protocol):
 
     def close(self) -> None:
         """Release what is held open; the tree is not used after."""
+
+
+class WholeSource(ABC):
+    """A ``Source`` that comes in one piece, has no holes, and holds nothing open."""
+
+    @abstractmethod
+    def read(self, offset: int, length: int) -> bytes:
+        """Up to ``length`` bytes from ``offset``; fewer only at the end."""
+
+    def stream(self, offset: int, length: int) -> Generator[bytes]:
+        """See ``ports.tree.Source``: one piece, which counts when all of it is there."""
+        yield self.read(offset, length)
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``ports.tree.Source``: no hole is known."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:  # noqa: B027 - there is nothing to confirm
+        """See ``ports.tree.Source``: what was read was right when it was read."""
+
+    def close(self) -> None:  # noqa: B027 - there is nothing to close
+        """See ``ports.tree.Source``: nothing is open."""

@@ -13,8 +13,8 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from fanout.facts.prices import PRICES
+from fanout.model.entry import SECOND_NS
 from fanout.request.course import Mode
-from fanout.request.parts.checksums import Checksums
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
@@ -32,6 +32,16 @@ class Compare(StrEnum):
     SIZE_MTIME = "size-mtime"
     CHECKSUM = "checksum"
     ALWAYS = "always"
+
+
+class Checksums(StrEnum):
+    """Where the checksum comes from of an object that S3 keeps none of.
+
+    Read: a function reads the object. Computed: S3 computes it, by a job of S3 Batch Operations.
+    """
+
+    READ = "read"
+    COMPUTED = "computed"
 
 
 class Overwrite(StrEnum):
@@ -229,3 +239,15 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             extra_json_schema={"allowed": "`newest`, `none`, or the id of a probe"},
         ),
     ] = NEWEST
+
+
+def replaces(overwrite: Overwrite, source_ns: int, destination_ns: int) -> bool:
+    """Whether what is there is replaced; times are nanoseconds since 1970, the destination's the latest it may be."""
+    if overwrite is Overwrite.IF_NEWER:
+        return source_ns > destination_ns
+    return overwrite is Overwrite.ALWAYS
+
+
+def latest_of_second(time_ns: int) -> int:
+    """The latest time that a header in whole seconds may mean."""
+    return time_ns - time_ns % SECOND_NS + SECOND_NS - 1

@@ -19,8 +19,7 @@ from fanout.request.mode_fields import check_mode_fields
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Options, Verify
 from fanout.request.parts.finish_by import parse_finish_by
-from fanout.request.parts.function_size import LARGEST, FunctionSize
-from fanout.request.parts.limits import Limits
+from fanout.request.parts.limits import LARGEST, FunctionSize, Limits
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.request import Request, check_request

@@ -1,4 +1,4 @@
-"""A request, validated: what the plan is made of."""
+"""A request, validated: what the plan is made of; which requests one function can carry out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import ArchivedPolicy, BucketOptions, OnConflict, Options, Overwrite, Verify
-from fanout.request.parts.checksums import Checksums
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.options import ArchivedPolicy, BucketOptions, Checksums, OnConflict, Options, Overwrite, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.restore import Restore
 from fanout.request.parts.symlinks import Symlinks
 
@@ -257,3 +256,34 @@ def _check_attributes(request: Request) -> None:
 def is_fenced(end: Location) -> bool:
     """Whether the runs that write to the end's store can be fenced: on a mount, by their staging directories."""
     return not end.is_keyed
+
+
+def same_place(request: Request, seen: str, path: str) -> InvalidRequest:
+    """The error for two mounts: the end ``seen`` is met in a directory of the other end's mount."""
+    ends = {"source": request.source, "destination": request.destination}
+    one = ends.pop(seen)
+    (other,) = ends.values()
+    return overlapping(request, f"{one} is seen as efs://{other.mount}/{path}")
+
+
+def overlapping(request: Request, found: str) -> InvalidRequest:
+    """The error; ``found`` says which name leads where."""
+    source, destination = request.source, request.destination
+    problem = f"{destination} is the same place as the source {source}, or one of them lies in the other: {found}"
+    return InvalidRequest("destination", problem, "name a tree that shares no entry with the source")
+
+
+def may_go_short(request: Request) -> bool:
+    """Whether one function may carry out the run from the listing on, as far as that is small.
+
+    | not                                              | because                                                  |
+    |--------------------------------------------------|----------------------------------------------------------|
+    | with a certificate; of mode move or verify       | who proves is another function than who copies           |
+    | between two mounts                               | a function sees one of them                              |
+    | in a window; that brings back what is held       | a state waits, and no function does                      |
+    | a version is published, or published again       | the link is switched by the function that owns versions  |
+    """
+    course = request.course
+    proves = bool(request.certificate) or course.deletes_proven or course.compares
+    waits = bool(request.limits.window) or request.brings_back
+    return not (proves or waits or request.between_mounts or request.publish is not None or course.goes_back)

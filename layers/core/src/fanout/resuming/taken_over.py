@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.naming.placement import naming_of
 from fanout.listing.segment_writer import SegmentWriter
-from fanout.model.entry import NOTHING_THERE, SECOND_NS, Entry, Kind
+from fanout.model.entry import MARGIN_NS, NOTHING_THERE, SECOND_NS, Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
-from fanout.model.same_object import MARGIN_NS
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.parts.given_attributes import Mtime

@@ -26,10 +26,9 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.ports.aws import Meter, ObjectArchive, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
-from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
-from fanout.ports.tree import Tree
+from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan

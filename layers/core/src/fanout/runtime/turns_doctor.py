@@ -11,11 +11,11 @@ from msgspec import to_builtins
 
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
-from fanout.planning.account_quota import most_functions
 from fanout.ports.aws import Executions
 from fanout.ports.finding import Finding, fail, ok, warn
 from fanout.ports.pacing import Account
 from fanout.ports.store import VersionedStore
+from fanout.request.parts.limits import most_functions
 from fanout.runtime.bootstrap import make_account, make_executions
 from fanout.runtime.clients import make_work_store
 

@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken, NotFound
 from fanout.model.outcome import Reason
-from fanout.ports.whole_source import WholeSource
+from fanout.ports.tree import WholeSource
 from fanout.staging.pack_writer import INDEX, PACKS
 from fanout.staging.packs import Packed, packed_from_row
 from fanout.staging.unseen_tree import UnseenTree

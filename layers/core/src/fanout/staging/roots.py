@@ -25,7 +25,7 @@ from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.request.same_place import same_place
+from fanout.request.request import same_place
 
 _KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
 

@@ -9,8 +9,7 @@ from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import NotFound, Transient
 from fanout.model.shard import BigFile, Receipt
-from fanout.ports.tree import Source, Tree
-from fanout.ports.whole_source import WholeSource
+from fanout.ports.tree import Source, Tree, WholeSource
 from fanout.staging.pack_writer import BLOCKS
 from fanout.staging.unseen_tree import UnseenTree
 

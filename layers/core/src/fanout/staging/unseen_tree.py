@@ -17,8 +17,7 @@ from fanout.model.columns import Listed
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.segment import DestinationListing, Prunes, Segment, no_pruning
-from fanout.ports.tree import BlockTarget, Source, Target, Tree
-from fanout.ports.whole_source import WholeSource
+from fanout.ports.tree import BlockTarget, Source, Target, Tree, WholeSource
 
 
 def _unseen(name: str) -> InvalidRequest:

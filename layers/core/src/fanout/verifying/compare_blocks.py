@@ -26,8 +26,8 @@ from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.proofs.earlier_blocks import earlier_blocks
 from fanout.verifying.proofs.earlier_proofs import big_files_before
 from fanout.verifying.sums.told_whole import End, note_told
-from fanout.work.byte_budget import ByteBudget
 from fanout.work.parallel import work_on
+from fanout.work.threads import ByteBudget
 
 
 def compare_blocks(big: BigFile, task: ShardTask) -> Progress:

@@ -25,9 +25,9 @@ from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
-from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
+from fanout.work.threads import ByteBudget
 
 # Raises ``ItemError`` for the block of an index that is not as it should be.
 Check = Callable[[int], None]

@@ -15,12 +15,11 @@ from fanout.model.file_system import Behind, Described, Readings
 from fanout.ports.aws import Meter, ObjectArchive, ObjectFound, ObjectReader, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.clock import Clock
-from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
-from fanout.ports.tree import Tree
+from fanout.ports.tree import EntryCopier, Tree
 from fanout.ports.turns import Turns
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 

@@ -28,8 +28,7 @@ from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.request.options import Overwrite
-from fanout.request.overwriting import replaces
+from fanout.request.options import Overwrite, replaces
 
 # Chosen: so often may a name come and go before the entry fails.
 _LOOKS = 5

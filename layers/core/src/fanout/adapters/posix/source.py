@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.listing.stats import attributes_of
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.same_object import MARGIN_NS
-from fanout.ports.whole_source import WholeSource
+from fanout.ports.tree import WholeSource
 
 # Without O_NONBLOCK a FIFO that was put in the file's place would be waited for.
 FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC

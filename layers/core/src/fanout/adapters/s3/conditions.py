@@ -27,8 +27,7 @@ from fanout.model.entry import NOTHING_THERE, Entry
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 from fanout.request.object_options import USER_PREFIX
-from fanout.request.options import Overwrite
-from fanout.request.overwriting import latest_of_second, replaces
+from fanout.request.options import Overwrite, latest_of_second, replaces
 
 
 class Condition(Struct, frozen=True):

@@ -12,7 +12,7 @@ from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, meas
 from fanout.forecast.estimate import Known, estimate
 from fanout.forecast.forecast import Forecast
 from fanout.request.parts.finish_by import finish_at
-from fanout.request.parts.function_size import FunctionSize
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.request import Request
 
 

@@ -34,8 +34,7 @@ from itertools import compress, count, islice
 from operator import or_, sub
 
 from fanout.model.columns import FileColumns
-from fanout.model.entry import Entry, Kind
-from fanout.model.same_object import MARGIN_NS
+from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.request.options import Compare
 
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from fanout.listing.deciding.decisions import Decision
 from fanout.model.entry import Entry, Kind
-from fanout.request.options import Overwrite
-from fanout.request.overwriting import latest_of_second, replaces
+from fanout.request.options import Overwrite, latest_of_second, replaces
 
 
 def with_overwrite(decision: Decision, source: Entry, destination: Entry | None, overwrite: Overwrite) -> Decision:

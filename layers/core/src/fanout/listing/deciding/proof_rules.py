@@ -39,8 +39,7 @@ from enum import Enum
 
 from fanout.listing.deciding.told import MOUNT_TELLS, loses, loses_metadata, names_of
 from fanout.model.columns import FileColumns
-from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
-from fanout.model.same_object import same_simple_etag
+from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, same_simple_etag, whole_seconds
 from fanout.request.proven_ends import Ends
 
 

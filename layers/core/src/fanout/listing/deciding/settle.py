@@ -19,7 +19,7 @@ from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.options import Compare
 from fanout.request.plan import Plan, compares_attributes
-from fanout.request.same_place import same_place
+from fanout.request.request import same_place
 from fanout.turns.other_runs import Met
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)

@@ -20,9 +20,8 @@ from fanout.listing.index.copied_index import (
     transfer_digest,
 )
 from fanout.model.columns import FileColumns
-from fanout.model.entry import Entry
+from fanout.model.entry import MARGIN_NS, Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
-from fanout.model.same_object import MARGIN_NS
 from fanout.request.plan import Plan
 from fanout.shards.rounds import IndexFile
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from fanout.model.document import utc
 from fanout.model.errors import InvalidRequest
-from fanout.request.parts.zones import check_zone, zone
+from fanout.request.parts.window import check_zone, zone
 from fanout.request.units import parse_time
 
 FIELD = "limits.finish_by"

@@ -1,13 +1,37 @@
-"""The part of a request that says what a run may use, and the most that it may delete."""
+"""The most that a run may use and delete: as a request says, as the stack's functions and the account allow."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from fanout.facts import aws, tuning
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+
+MB_PER_GB = 1000  # as Lambda bills
+
+
+class FunctionSize(Struct, frozen=True):
+    """The most that a function that lists, copies or verifies may take, as the template's parameters set it."""
+
+    seconds: int = aws.FUNCTION_SECONDS
+    megabytes: int = tuning.FUNCTION_MEGABYTES
+
+    @property
+    def gigabytes(self) -> float:
+        """The memory, as Lambda bills it."""
+        return self.megabytes / MB_PER_GB
+
+    @property
+    def shard_seconds(self) -> float:
+        """The most predicted seconds of a shard: half of a function's time, because predictions err."""
+        return self.seconds / 2
+
+
+# Where the stack is not known: what one of any size may be asked.
+LARGEST = FunctionSize(seconds=aws.FUNCTION_SECONDS_MOST)
+
 
 # Chosen: burst credits that stay for others.
 CREDIT_RESERVE_PERCENT = 20.0
@@ -133,3 +157,17 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+
+
+# Chosen: PaceCopy runs while functions copy, and one more is for whatever else the account runs.
+LEAST_FOR_OTHERS: Final = 2
+# Chosen: one in so many stays for others.
+SHARE_FOR_OTHERS: Final = 10
+
+
+def most_functions(unreserved: int) -> int:
+    """The most functions of a run at once, where Lambda lets ``unreserved`` run without a reservation.
+
+    A tenth, and 2 at least, stay for other functions of the account.
+    """
+    return max(1, unreserved - max(LEAST_FOR_OTHERS, -(-unreserved // SHARE_FOR_OTHERS)))

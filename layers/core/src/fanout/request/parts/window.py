@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
+from functools import cache
 
 from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.parts.zones import check_zone, zone
 
 FIELD = "limits.window"
 DAY_MINUTES, DAY_SECONDS = 1_440, 86_400
@@ -131,3 +131,20 @@ def opens_again(text: str, at: float) -> str:
     here = datetime.fromtimestamp(opens, zone(window.zone))
     day = f"{_DAYS[here.weekday()]} " if opens - at >= DAY_SECONDS else ""
     return f"{day}{here:%H:%M} {window.zone}"
+
+
+@cache
+def zone(name: str) -> tzinfo:
+    """The time zone of a known name. Raises ``KeyError``, ``ValueError`` or ``OSError`` for another."""
+    from zoneinfo import ZoneInfo  # most runs have neither a window nor a time to end by
+
+    return ZoneInfo(name)
+
+
+def check_zone(field: str, name: str) -> None:
+    """Raise ``InvalidRequest`` that names the field for a zone that is not known."""
+    try:
+        zone(name)
+    except (KeyError, ValueError, OSError) as error:
+        problem = f"{name!r} is not a known time zone"
+        raise InvalidRequest(field, problem, "a name such as Europe/Berlin or UTC") from error

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.planning.account_quota import most_functions
+from fanout.request.parts.limits import most_functions
 
 
 @pytest.mark.parametrize(
