@@ -14,6 +14,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from fanout.checksums.rows import computed_in, report_files, report_rows
+from fanout.ledger.keys import Key
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import S3Location
 from fanout.model.shard import Shard
@@ -21,6 +22,13 @@ from fanout.ports.checksum_jobs import JobAsked, JobState
 
 NOTE = "checksums"
 _ASKED = "checksums/jobs/asked/"
+# The jobs of a number.
+asked_key = Key(_ASKED + "{number:06d}.json")
+# The job of an end, and how it ended.
+created_key = Key("checksums/jobs/created/{number:06d}-{end}.json")
+ended_key = Key("checksums/jobs/ended/{number:06d}-{end}.json")
+# A list of objects; one that no job was asked with is read by nobody.
+manifest_key = Key("checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv")
 _JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
 
 
@@ -69,26 +77,6 @@ def begin_computing(ledger: Ledger) -> None:
     """Note what holds unless the computing comes to its end, which replaces it."""
     said = "the computing of checksums broke off: every object that tells none was read"
     ledger.whole_run().note(NOTE, [said])
-
-
-def asked_key(number: int) -> str:
-    """The jobs of a number."""
-    return f"{_ASKED}{number:06d}.json"
-
-
-def created_key(number: int, end: str) -> str:
-    """The job of an end."""
-    return f"checksums/jobs/created/{number:06d}-{end}.json"
-
-
-def ended_key(number: int, end: str) -> str:
-    """How the job of an end ended."""
-    return f"checksums/jobs/ended/{number:06d}-{end}.json"
-
-
-def manifest_key(number: int, end: str, nonce: str) -> str:
-    """A list of objects; one that no job was asked with is read by nobody."""
-    return f"checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv"
 
 
 def shard_key(shard: Shard) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from hashlib import sha256
+from string import Formatter
 
 REQUEST = "request.json"
 PLAN = "plan.json"
@@ -78,43 +79,111 @@ CARRIED = "segments/carried-"
 # For people who watch: how far tasks are, and whom a run waits for. No state reads them.
 PROGRESS = "progress/"
 WAITING = "waiting.json"
+NOTES = "notes/"
+# Ends the name of receipts that an earlier comparison wrote first.
+TAKEN_OVER = "-taken-over"
 
 # What operators and the pacing write into a ledger that is sealed; it changes how fast a run is, and nothing else.
 UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
 
+
+class Key:
+    """The key of a part, by what it is of: its parts in their order, as ``segment_id`` and ``number``."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parts = [name for _, name, _, _ in Formatter().parse(text) if name]
+
+    def __call__(self, *parts: str | int) -> str:
+        return self._text.format(**dict(zip(self._parts, parts, strict=True)))
+
+
+# The segments of a round: what ListTree reads.
+round_key = Key("segments/round-{number:04d}.json")
+# A round's listing results and the shards that it wrote.
+round_done_key = Key("segments/round-{number:04d}-done.json")
+# The record of a segment that has been listed.
+segment_key = Key(SEGMENTS_DONE + "{segment_id}.json")
+# The last error of a segment that could not be listed.
+segment_failed_key = Key(SEGMENTS_FAILED + "{segment_id}.json")
+# The entries of a shard.
+shard_key = Key(SHARD_FILES + "{shard_id}.jsonl.gz")
+# Outcomes of entries that need no copy.
+listed_outcomes_key = Key("outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# A part of the index of what a run leaves at both ends.
+index_part_key = Key("index/{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# Entries that the request asks to report, of one file of a phase. No state reads them.
+entries_key = Key(ENTRIES + "{phase}-{name}.json.gz")
+# All outcomes of a shard.
+outcomes_prefix = Key(OUTCOMES + "{shard_id}/")
+# The name of the outcomes of verifying a shard, next to those of copying it.
+verified_id = Key("verified-{shard_id}")
+# The name of the checksums of a shard's blocks at the source, in a run that only compares.
+source_id = Key("source-{shard_id}")
+# The name of the checksums of a shard's entries at the destination, next to those of the source.
+destination_id = Key("destination-{shard_id}")
+# The name of the receipts of staging a part of a big file, next to those of writing it.
+packed_id = Key("packed-{shard_id}")
+# Checksums of a shard's entries at the source, for the function that sees the destination.
+source_checksums_prefix = Key("checksums/{shard_id}/")
+# Which entries of a shard had attributes that could not be compared.
+not_told_prefix = Key(NOT_TOLD + "{shard_id}/")
+# Which entries of a shard a verification could not read because they are held.
+held_prefix = Key(HELD + "{shard_id}/")
+# Digests by directory of what was verified.
+digests_key = Key(DIGESTS + "{shard_id}-{nonce}.jsonl.gz")
+# The sums of an attempt at a shard for a certificate, and the rows that they are of; without the ending.
+certified_key = Key(CERTIFIED + "{shard_id}/{nonce}")
+# A big file that a segment began, whether the run counts it or not.
+big_file_key = Key(BIG_FILES_BEGUN + "{big_file_id}.json")
+# Outcomes of the big files that one FinishTree or FinishShard settled.
+big_file_outcomes_key = Key(BIG_FILE_OUTCOMES + "{name}.jsonl.gz")
+# The attributes at one end of a big file that is only compared.
+seen_key = Key("seen/{big_file_id}-{end}.json")
+# The answer of the store at one end about a big file that is only compared.
+told_key = Key("seen/{big_file_id}-{end}-told.json")
+# Attributes of the directories that a shard made.
+directories_key = Key("directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz")
+# Directories above the entries of a segment that are no entries themselves; sorts after those of entries.
+parents_key = Key("directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# The key of directories carried over from an earlier run; sorts before those of shards, which are newer.
+carried_directories_key = Key("directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# Directories whose attributes one FinishTree or FinishShard could not set.
+directory_failures_key = Key(DIRECTORY_FAILURES + "{name}.jsonl")
+# Directories of one depth that their owner cannot pass, which a later round sets.
+closed_directories_key = Key("finishing/closed/{shard_id}-{nonce}-{number:04d}-{depth:04d}.jsonl.gz")
+# The shards of a round of finishing: what FinishShards reads.
+finish_round_key = Key(FINISH_ROUNDS + "{number:04d}.json")
+# How far a FinishShard came, and whether it is done.
+finish_stand_key = Key("finishing/stands/{shard_id}.json")
+# Parts of an earlier run that one segment takes over.
+carried_key = Key(CARRIED + "{number:06d}.json")
+# Entries that only the destination holds.
+extras_key = Key("outcomes/extras/{segment_id}-{nonce}.jsonl.gz")
+# Entries that a sync is to delete, as the destination's listing showed them.
+deletion_key = Key("deletions/{shard_id}.jsonl.gz")
+# Which extras of a shard were looked for at the source, for the function that sees the destination.
+source_looks_key = Key("deletions/looks/{shard_id}.json")
+# Which shards hold what an attempt at a verification shard proved, in a move.
+proven_key = Key(PROVEN + "{shard_id}/{name}.json")
+# Listed names of files that have several hard links.
+listed_names_key = Key(LISTED_NAMES + "{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# The same names, brought together by file.
+spilled_names_key = Key("links/{where}/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz")
+# The files with a segment's entries at a destination that the listing function does not see.
+destination_listing_key = Key("listed/{segment_id}.json")
+# Entries of a segment at the destination: those that were listed, or what was looked up path by path.
+destination_entries_key = Key("listed/{segment_id}-{what}-{nonce}-{number:04d}.jsonl.gz")
+# A phase's findings for the summary.
+note_key = Key(NOTES + "{phase}.json")
+# When a phase began and ended.
+phase_key = Key("phases/{phase}.json")
+# The runs that may write to another mount, as they were known when an end was checked.
+other_runs_key = Key("fencing/others-{field}.json")
+
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 # Chosen: two bounds in hex, each a component of a key that a file of that name can hold.
 _BOUND_BYTES = 120
-
-
-def round_key(number: int) -> str:
-    """The segments of a round: what ListTree reads."""
-    return f"segments/round-{number:04d}.json"
-
-
-def round_done_key(number: int) -> str:
-    """A round's listing results and the shards that it wrote."""
-    return f"segments/round-{number:04d}-done.json"
-
-
-def segment_key(segment_id: str) -> str:
-    """The record of a segment that has been listed."""
-    return f"{SEGMENTS_DONE}{segment_id}.json"
-
-
-def shard_key(shard_id: str) -> str:
-    """The entries of a shard."""
-    return f"{SHARD_FILES}{shard_id}.jsonl.gz"
-
-
-def segment_failed_key(segment_id: str) -> str:
-    """The last error of a segment that could not be listed."""
-    return f"{SEGMENTS_FAILED}{segment_id}.json"
-
-
-def listed_outcomes_key(segment_id: str, nonce: str, number: int) -> str:
-    """Outcomes of entries that need no copy."""
-    return f"outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
 def made_key(first: str, last: str, nonce: str, number: int) -> str:
@@ -134,16 +203,6 @@ def made_bounds(key: str) -> tuple[bytes, bytes]:
     return bytes.fromhex(first), bytes.fromhex(last)
 
 
-def index_part_key(segment_id: str, nonce: str, number: int) -> str:
-    """A part of the index of what a run leaves at both ends."""
-    return f"index/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def outcomes_prefix(shard_id: str) -> str:
-    """All outcomes of a shard."""
-    return f"{OUTCOMES}{shard_id}/"
-
-
 def outcomes_name(nonce: str, number: int, directories: int) -> str:
     """The name of a file of outcomes. It tells how many directories' attributes belong to it, so none is missed."""
     return f"{nonce}-{number:04d}{f'-directories-{directories}' if directories else ''}"
@@ -155,54 +214,9 @@ def directories_beside(key: str) -> tuple[str, int] | None:
     return (f"{DIRECTORIES}{found[1]}-{found[2]}.jsonl.gz", int(found[3])) if found else None
 
 
-def big_file_key(big_file_id: str) -> str:
-    """A big file that a segment began, whether the run counts it or not."""
-    return f"{BIG_FILES_BEGUN}{big_file_id}.json"
-
-
 def big_file_id(key: str) -> str:
     """The id in the key of a big file."""
     return key.removeprefix(BIG_FILES_BEGUN).removesuffix(".json")
-
-
-def entries_key(phase: str, name: str) -> str:
-    """Entries that the request asks to report, of one file of a phase. No state reads them."""
-    return f"{ENTRIES}{phase}-{name}.json.gz"
-
-
-def directories_key(shard_id: str, nonce: str, number: int) -> str:
-    """Attributes of the directories that a shard made."""
-    return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def parents_key(segment_id: str, nonce: str, number: int) -> str:
-    """Directories above the entries of a segment that are no entries themselves; sorts after those of entries."""
-    return f"directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def big_file_outcomes_key(name: str) -> str:
-    """Outcomes of the big files that one FinishTree or FinishShard settled."""
-    return f"{BIG_FILE_OUTCOMES}{name}.jsonl.gz"
-
-
-def directory_failures_key(name: str) -> str:
-    """Directories whose attributes one FinishTree or FinishShard could not set."""
-    return f"{DIRECTORY_FAILURES}{name}.jsonl"
-
-
-def finish_round_key(number: int) -> str:
-    """The shards of a round of finishing: what FinishShards reads."""
-    return f"{FINISH_ROUNDS}{number:04d}.json"
-
-
-def finish_stand_key(shard_id: str) -> str:
-    """How far a FinishShard came, and whether it is done."""
-    return f"finishing/stands/{shard_id}.json"
-
-
-def closed_directories_key(shard_id: str, nonce: str, number: int, depth: int) -> str:
-    """Directories of one depth that their owner cannot pass, which a later round sets."""
-    return f"finishing/closed/{shard_id}-{nonce}-{number:04d}-{depth:04d}.jsonl.gz"
 
 
 def copied_directories(key: str) -> str | None:
@@ -211,133 +225,6 @@ def copied_directories(key: str) -> str | None:
     return None if name.startswith(("0000-", "parents-")) else name.rsplit("-", 2)[0]
 
 
-def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:
-    """The key of directories carried over from an earlier run; sorts before those of shards, which are newer."""
-    return f"directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def carried_key(number: int) -> str:
-    """Parts of an earlier run that one segment takes over."""
-    return f"{CARRIED}{number:06d}.json"
-
-
-def extras_key(segment_id: str, nonce: str) -> str:
-    """Entries that only the destination holds."""
-    return f"outcomes/extras/{segment_id}-{nonce}.jsonl.gz"
-
-
-def deletion_key(shard_id: str) -> str:
-    """Entries that a sync is to delete, as the destination's listing showed them."""
-    return f"deletions/{shard_id}.jsonl.gz"
-
-
-def proven_key(shard_id: str, name: str) -> str:
-    """Which shards hold what an attempt at a verification shard proved, in a move."""
-    return f"{PROVEN}{shard_id}/{name}.json"
-
-
-def source_looks_key(shard_id: str) -> str:
-    """Which extras of a shard were looked for at the source, for the function that sees the destination."""
-    return f"deletions/looks/{shard_id}.json"
-
-
-# Ends the name of receipts that an earlier comparison wrote first.
-TAKEN_OVER = "-taken-over"
-
-
-def verified_id(shard_id: str) -> str:
-    """The name of the outcomes of verifying a shard, next to those of copying it."""
-    return f"verified-{shard_id}"
-
-
-def source_id(shard_id: str) -> str:
-    """The name of the checksums of a shard's blocks at the source lie, in a run that only compares."""
-    return f"source-{shard_id}"
-
-
-def digests_key(shard_id: str, nonce: str) -> str:
-    """Digests by directory of what was verified."""
-    return f"{DIGESTS}{shard_id}-{nonce}.jsonl.gz"
-
-
-def certified_key(shard_id: str, nonce: str) -> str:
-    """The sums of an attempt at a shard for a certificate, and the rows that they are of; without the ending."""
-    return f"{CERTIFIED}{shard_id}/{nonce}"
-
-
-def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
-    """Listed names of files that have several hard links."""
-    return f"{LISTED_NAMES}{segment_id}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def spilled_names_key(bucket: int, nonce: str, number: int, where: str = "by-file") -> str:
-    """The same names, brought together by file."""
-    return f"links/{where}/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
-
-
-def destination_listing_key(segment_id: str) -> str:
-    """The files with a segment's entries at a destination that the listing function does not see."""
-    return f"listed/{segment_id}.json"
-
-
-def destination_entries_key(segment_id: str, what: str, nonce: str, number: int) -> str:
-    """Entries of a segment at the destination: those that were listed, or what was looked up path by path."""
-    return f"listed/{segment_id}-{what}-{nonce}-{number:04d}.jsonl.gz"
-
-
 def attributes_key(path: str) -> str:
     """The attributes of a big file on the other mount."""
     return f"attributes/{sha256(os.fsencode(path)).hexdigest()}.json"
-
-
-def packed_id(shard_id: str) -> str:
-    """The name of the receipts of staging a part of a big file, next to those of writing it."""
-    return f"packed-{shard_id}"
-
-
-def source_checksums_prefix(shard_id: str) -> str:
-    """Checksums of a shard's entries at the source, for the function that sees the destination."""
-    return f"checksums/{shard_id}/"
-
-
-def destination_id(shard_id: str) -> str:
-    """The name of the checksums of a shard's entries at the destination, next to those of the source."""
-    return f"destination-{shard_id}"
-
-
-def seen_key(big_file_id: str, end: str) -> str:
-    """The attributes at one end of a big file that is only compared."""
-    return f"seen/{big_file_id}-{end}.json"
-
-
-def told_key(big_file_id: str, end: str) -> str:
-    """The answer of the store at one end about a big file that is only compared."""
-    return f"seen/{big_file_id}-{end}-told.json"
-
-
-def not_told_prefix(shard_id: str) -> str:
-    """Which entries of a shard had attributes that could not be compared."""
-    return f"{NOT_TOLD}{shard_id}/"
-
-
-def held_prefix(shard_id: str) -> str:
-    """Which entries of a shard a verification could not read because they are held."""
-    return f"{HELD}{shard_id}/"
-
-
-NOTES = "notes/"
-
-
-def note_key(phase: str) -> str:
-    """A phase's findings for the summary."""
-    return f"{NOTES}{phase}.json"
-
-
-def phase_key(phase: str) -> str:
-    """When a phase began and ended."""
-    return f"phases/{phase}.json"
-
-
-def other_runs_key(field: str) -> str:
-    """The runs that may write to another mount, as they were known when an end was checked."""
-    return f"fencing/others-{field}.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from fanout.ledger.keys import Key
 from fanout.model.errors import InvalidRequest
 
 PLAN = "probe-plan.json"
@@ -12,23 +13,12 @@ PAGE = "probe.html"
 SAMPLES = "samples/"
 READY = "ready/"
 LATEST = "latest.json"
+# The measurements of one function; the functions that wait to begin a round; that one of them waits.
+samples_key = Key(SAMPLES + "{name}.json")
+ready_prefix = Key(READY + "{number:02d}-")
+ready_key = Key(READY + "{name}.json")
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
-
-
-def samples_key(name: str) -> str:
-    """The measurements of one function."""
-    return f"{SAMPLES}{name}.json"
-
-
-def ready_prefix(number: int) -> str:
-    """A function that waits to begin a round."""
-    return f"{READY}{number:02d}-"
-
-
-def ready_key(name: str) -> str:
-    """That one function waits."""
-    return f"{READY}{name}.json"
 
 
 def results_prefix(file_system: str) -> str:

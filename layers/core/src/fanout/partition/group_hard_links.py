@@ -112,7 +112,7 @@ class _Writer:
         self._rewritten.append([directory])
         if len(self._rewritten) >= tuning.LINKED_NAMES:
             number = len(self._rewritten_files)
-            key = keys.spilled_names_key(0, self._nonce, number, "rewritten")
+            key = keys.spilled_names_key("rewritten", 0, self._nonce, number)
             self._ledger.write_rows(key, self._rewritten)
             self._rewritten_files.append(key)
             self._rewritten = []

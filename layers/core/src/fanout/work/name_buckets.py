@@ -52,7 +52,7 @@ def _spill(held: list[list[JsonRow]], spilled: list[list[str]], where: str, cont
     files: list[tuple[str, list[JsonRow]]] = []
     for bucket, rows in enumerate(held):
         if rows:
-            key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]), where)
+            key = keys.spilled_names_key(where, bucket, context.nonce, len(spilled[bucket]))
             files.append((key, rows))
             spilled[bucket].append(key)
     for _ in ahead(lambda file: context.ledger.write_rows(*file), files, tuning.LEDGER_FILES_AHEAD):
