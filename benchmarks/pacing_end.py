@@ -22,7 +22,7 @@ from fanout.ledger.documents import Moment
 from fanout.ledger.keys import COPIED
 from fanout.ledger.ledger import Ledger
 from fanout_cli.runs.local_run import LocalOptions, LocalRuns, local_runs
-from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.work_bucket import BucketStore
 
 FILES, FILE_BYTES = 400, 20_000
 # What is asked for: seconds that a short run may take longer.

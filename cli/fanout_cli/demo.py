@@ -25,9 +25,8 @@ from fanout.publishing.kept_versions import PublishedTree
 from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.published import published_tree, request_to_go_back, versions_lines
-from fanout_cli.runs.exit_status import EXIT_SUCCEEDED
 from fanout_cli.runs.local_run import LocalOptions, local_runs, make_bucket
-from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.results import EXIT_SUCCEEDED, RunResult
 from fanout_cli.stacks import stack_at
 
 BUCKET = "fanout-demo"

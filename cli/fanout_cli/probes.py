@@ -17,10 +17,9 @@ from fanout.ledger import probe_keys
 from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import NotFound, cause_message
 from fanout_cli.command_error import EXIT_FAILED, CommandError
-from fanout_cli.documents import document_in
-from fanout_cli.runs.exit_status import EXIT_INVALID_REQUEST
-from fanout_cli.runs.progress import BucketStore, dump
+from fanout_cli.runs.results import EXIT_INVALID_REQUEST
 from fanout_cli.runs.runs import describe_run, start_run
+from fanout_cli.runs.work_bucket import BucketStore, document_in, dump
 from fanout_cli.stacks import Stack
 
 ARNS = {"first": "ProbeStateMachineArn", "second": "SecondProbeStateMachineArn"}

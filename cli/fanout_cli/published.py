@@ -10,7 +10,7 @@ from fanout.model.document import utc
 from fanout.publishing.kept_versions import PublishedTree, VersionNote
 from fanout.report.text import size, visible
 from fanout_cli.command_error import CommandError
-from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack
 
 _PUBLISH_FIRST = "publish with: fanout copy SOURCE DESTINATION --publish current"

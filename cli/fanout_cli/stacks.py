@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fanout_cli.account import is_chosen, new_session, stated
-from fanout_cli.bucket_owner import held_to_owner
+from fanout_cli.account import held_to_owner, is_chosen, new_session, stated
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths

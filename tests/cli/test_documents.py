@@ -9,7 +9,7 @@ import pytest
 from fanout.model.errors import InvalidRequest
 from fanout_cli.arguments import read_request
 from fanout_cli.command_error import CommandError
-from fanout_cli.documents import document_in
+from fanout_cli.runs.work_bucket import document_in
 
 DEEP = "[" * 200_000
 

@@ -17,7 +17,7 @@ from fanout.model.books import tally
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason, Result
 from fanout.summary.summarise_transfer import summarise_transfer
-from fanout_cli.runs.entry_outcomes import EntryOutcome, entry_outcomes
+from fanout_cli.runs.entries import EntryOutcome, entry_outcomes
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.model.errors import TASK_ERRORS
-from fanout_cli.runs.exit_status import exit_status_of
+from fanout_cli.runs.results import exit_status_of
 from tests.cli.conftest import Aws
 
 OF_ERROR = {

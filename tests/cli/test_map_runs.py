@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from fanout_cli.runs.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
+from fanout_cli.progress.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
 
 ARN = "arn:aws:states:eu-west-1:123456789012:mapRun:mine-transfer/{label}:uuid"
 

@@ -113,7 +113,7 @@ def test_control_c_leaves_the_run_going_and_says_how_to_come_back(aws: Aws, monk
         raise KeyboardInterrupt
 
     aws.start("run-1", seconds=60)
-    monkeypatch.setattr("fanout_cli.runs.watch.time.sleep", interrupted)
+    monkeypatch.setattr("fanout_cli.progress.watch.time.sleep", interrupted)
     watched = aws.fanout("watch", "run-1", *MINE)
     assert watched.exit_code == 130
     assert "run-1 was not stopped; come back: fanout watch run-1 --stack mine" in watched.stderr

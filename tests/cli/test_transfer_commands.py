@@ -10,7 +10,7 @@ import pytest
 from fanout.request.course import Mode
 from fanout.request.mode_fields import NOT_TAKEN
 from fanout_cli.commands.request_options import field_options
-from fanout_cli.runs.figures import figures
+from fanout_cli.runs.ending import figures
 from fanout_cli.runs.results import result_of_summary
 from tests.cli.conftest import Aws
 

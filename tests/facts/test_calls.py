@@ -9,7 +9,7 @@ import pytest
 
 from fanout.adapters.aws import control_plane
 from fanout_cli import command_error
-from fanout_cli.runs import map_runs
+from fanout_cli.progress import map_runs
 from tests.facts.calls import (
     FOLDERS,
     SERVICES,

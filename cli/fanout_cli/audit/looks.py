@@ -17,10 +17,10 @@ from fanout_cli.arguments import check_request
 from fanout_cli.audit.findings import Audit
 from fanout_cli.audit.trees import audit_bucket, audit_directory, audit_plan
 from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
-from fanout_cli.runs.progress import BucketStore
+from fanout_cli.progress.watch import watch_run
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import result_of_run, start_run
-from fanout_cli.runs.watch import watch_run
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Where, aws_client_maker, local_or_none
 from fanout_cli.terminal import Terminal
 

@@ -19,7 +19,7 @@ from fanout.report.text import count, size
 from fanout_cli.certificates.signature import check_signature, wanted_fingerprint
 from fanout_cli.certificates.trees import certified_part, digest_of_directory, digest_of_prefix
 from fanout_cli.command_error import EXIT_FAILED, CommandError
-from fanout_cli.runs.progress import BucketStore, dump
+from fanout_cli.runs.work_bucket import BucketStore, dump
 from fanout_cli.stacks import Stack, aws_client_maker, find_stack
 from fanout_cli.terminal import Terminal
 

@@ -39,7 +39,7 @@ def audit(
     """
     with command() as console:
         from fanout_cli.audit.looks import look, show
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
 
         if ":" in tree and not Path(tree).is_dir():

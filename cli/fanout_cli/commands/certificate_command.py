@@ -42,7 +42,7 @@ def show(file: FileArgument, json_output: JsonOption = False) -> None:
         from msgspec import to_builtins
 
         from fanout_cli.certificates.checking import document_in, lines
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
 
         document = document_in(file)

@@ -106,7 +106,7 @@ def estimate_(
         from fanout.model.errors import InvalidRequest
         from fanout.request.parse import parse_request
         from fanout_cli.arguments import mounts_of, read_request
-        from fanout_cli.estimates import (
+        from fanout_cli.estimates.estimate import (
             calibration_of,
             ending_by,
             given_shard_seconds,
@@ -116,10 +116,10 @@ def estimate_(
             state_of,
             write_page,
         )
-        from fanout_cli.forecasts import forecast_tables, say_forecast
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.estimates.forecasts import forecast_tables, say_forecast
+        from fanout_cli.estimates.what_if import check_options, names_run, replayed
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
-        from fanout_cli.what_if import check_options, names_run, replayed
 
         of_runs = {"--functions": functions is not None, "--memory": memory is not None, "--rate": bool(rate)}
         if destination is None and names_run(source):
@@ -205,9 +205,9 @@ def _ledger_of(run: str, stack: str | None, local: bool, state: Path | None) -> 
 
 def _say_replay(found: WhatIf, json_output: bool) -> None:
     from fanout.ledger.documents import document_row
-    from fanout_cli.runs.progress import dump
+    from fanout_cli.estimates.what_if import what_if_lines, what_if_table
+    from fanout_cli.runs.work_bucket import dump
     from fanout_cli.terminal import Terminal
-    from fanout_cli.what_if import what_if_lines, what_if_table
 
     if json_output:
         sys.stdout.write(dump(document_row(found)) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from copy import copy
 from importlib import import_module
 from pathlib import Path
@@ -110,7 +110,7 @@ COMMANDS = {
         "publish an old version again",
         ("fanout rollback efs:///site", "fanout rollback efs:///site copy-2026-11-20-030000"),
     ),
-    "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
+    "limit": Known("run_commands", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry", "fanout retry RUN --again")),
     "init": Known(
@@ -125,9 +125,9 @@ COMMANDS = {
     "doctor": Known("stack.doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
     "probe": Known("stack.probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
     "selftest": Known("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
-    "demo": Known("local_run_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
+    "demo": Known("local_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
     "local": Known(
-        "local_run_commands",
+        "local_commands",
         LOCAL,
         "run one request on this machine",
         ("fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",),
@@ -246,51 +246,22 @@ def _give_variables(command: Any, path: str) -> None:
             one.envvar, one.show_envvar = re.sub("[ -]", "_", words).upper(), False
 
 
+def _taken(take: Callable[..., None], words: str, *names: str, eager: bool = False) -> Any:
+    return typer.Option(*names, callback=take, expose_value=False, help=words, is_eager=eager)
+
+
+REGION = "AWS region; default: AWS_REGION, AWS_DEFAULT_REGION, or the profile's"
+FILE = "Add what is printed to this file too, each line with its time"
+
+
 def _account(
-    region: Annotated[
-        str | None,
-        typer.Option(
-            callback=choose_region,
-            expose_value=False,
-            help="AWS region; default: AWS_REGION, AWS_DEFAULT_REGION, or the profile's",
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(callback=choose_profile, expose_value=False, help="AWS profile; default: AWS_PROFILE")
-    ] = None,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            callback=choose_quiet,
-            expose_value=False,
-            help="Only the verdict, and what is wrong",
-        ),
-    ] = False,
+    region: Annotated[str | None, _taken(choose_region, REGION)] = None,
+    profile: Annotated[str | None, _taken(choose_profile, "AWS profile; default: AWS_PROFILE")] = None,
+    quiet: Annotated[bool, _taken(choose_quiet, "Only the verdict, and what is wrong", "--quiet", "-q")] = False,
     verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            callback=choose_verbose,
-            expose_value=False,
-            help="All failed entries, the whole forecast",
-        ),
+        bool, _taken(choose_verbose, "All failed entries, the whole forecast", "--verbose", "-v")
     ] = False,
-    log_file: Annotated[
-        Path | None,
-        typer.Option(
-            callback=choose_log_file,
-            expose_value=False,
-            help="Add what is printed to this file too, each line with its time",
-        ),
-    ] = None,
-    help_all: Annotated[
-        bool,
-        typer.Option(
-            "--help-all", callback=whole_help, is_eager=True, expose_value=False, help="Explain all options and exit"
-        ),
-    ] = False,
+    log_file: Annotated[Path | None, _taken(choose_log_file, FILE)] = None,
+    help_all: Annotated[bool, _taken(whole_help, "Explain all options and exit", "--help-all", eager=True)] = False,
 ) -> None:
     """The options of every command that works on a stack, and ``--help-all`` of every command."""

@@ -1,25 +1,41 @@
-"""The commands ``up`` and ``down``: the local stack between commands."""
+"""The commands of this machine: ``local`` and ``demo`` for one run, ``up`` and ``down`` for a kept stack."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanout_cli.commands.shared import JsonOption, StateOption, command
+from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
+from fanout_cli.commands.shared import JsonOption, RequestArgument, StateOption, command
+from fanout_cli.local.errors import LocalRunError
+
+if TYPE_CHECKING:
+    from fanout_cli.runs.results import RunResult
+    from fanout_cli.terminal import Terminal
+
+
+MountOption = Annotated[
+    list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
+]
+EndpointOption = Annotated[str, typer.Option(help="URL of an S3 server that holds the trees; default: the emulator's")]
+LoadOption = Annotated[
+    list[str] | None, typer.Option(help="DIRECTORY=s3://bucket/prefix/ is uploaded first; may be repeated")
+]
+StateOfRun = Annotated[
+    Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
+]
+ResultOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document")]
+
+INTERRUPTED = "interrupted: the local stack is ended, and what is copied stays; the same command goes on from there"
 
 
 def up(
-    mount: Annotated[
-        list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
-    ] = None,
-    s3_endpoint: Annotated[
-        str, typer.Option(help="URL of an S3 server that holds the trees; default: the emulator's")
-    ] = "",
-    s3_load: Annotated[
-        list[str] | None, typer.Option(help="DIRECTORY=s3://bucket/prefix/ is uploaded first; may be repeated")
-    ] = None,
+    mount: MountOption = None,
+    s3_endpoint: EndpointOption = "",
+    s3_load: LoadOption = None,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
@@ -31,7 +47,7 @@ def up(
         from fanout_cli.local.keeper import bring_up
         from fanout_cli.local.paths import LocalPaths
         from fanout_cli.runs.local_run import data_endpoint, load_all
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
 
         paths = LocalPaths.find(state=state)
         loads = [parse_load(text) for text in s3_load or []]
@@ -53,7 +69,7 @@ def down(json_output: JsonOption = False, state: StateOption = None) -> None:
     with command() as console:
         from fanout_cli.local.keeper import bring_down
         from fanout_cli.local.paths import LocalPaths
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
 
         ended = bring_down(LocalPaths.find(state=state))
         if json_output:
@@ -61,7 +77,104 @@ def down(json_output: JsonOption = False, state: StateOption = None) -> None:
         console.print("down" if ended else "the local stack was not up", highlight=False)
 
 
+def demo(json_output: ResultOption = False, state: StateOfRun = None) -> None:
+    """Move a real tree from S3 to EFS and back, publish a second version of it, and roll back, on this machine.
+
+    Every step is a run of the state machine. Exit status: 0 if all files are equal.
+    """
+    from fanout.model.errors import FanoutError
+    from fanout_cli.demo import run_demo
+    from fanout_cli.runs.work_bucket import dump
+    from fanout_cli.terminal import Terminal
+
+    try:
+        shown = run_demo(Terminal(stderr=json_output), state)
+        status = shown.exit_status
+        if json_output:
+            sys.stdout.write(dump(shown.document()) + "\n")
+    except (LocalRunError, FanoutError, CommandError) as error:
+        Terminal(stderr=True).say_error(error)
+        status = EXIT_FAILED
+    except KeyboardInterrupt:
+        Terminal(stderr=True).print(INTERRUPTED, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    raise typer.Exit(status)
+
+
+def local(
+    request: RequestArgument,
+    mount: MountOption = None,
+    s3_endpoint: EndpointOption = "",
+    s3_load: LoadOption = None,
+    s3_save: Annotated[
+        list[str] | None, typer.Option(help="s3://bucket/prefix/=DIRECTORY is downloaded after; may be repeated")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Where the run's ledger and report go; default: below the state")
+    ] = None,
+    json_output: ResultOption = False,
+    state: StateOfRun = None,
+) -> None:
+    """Run one request on this machine through the state machine.
+
+    Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid,
+    3 if it was skipped, 130 after Ctrl-C.
+    """
+    from fanout.model.errors import AccessDenied, InvalidRequest
+    from fanout_cli.runs.ending import say_result
+    from fanout_cli.runs.results import refused
+    from fanout_cli.runs.work_bucket import dump
+    from fanout_cli.terminal import Terminal
+
+    console = Terminal(stderr=True)
+    try:
+        result = _run_local(request, mount, s3_endpoint, s3_load, s3_save, output, state, console)
+    except InvalidRequest as error:
+        result = refused(error)
+        say_result(result, console)
+    except (LocalRunError, AccessDenied) as error:
+        console.say_error(error)
+        raise typer.Exit(EXIT_FAILED) from error
+    except KeyboardInterrupt:
+        console.print(INTERRUPTED, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if json_output:
+        sys.stdout.write(dump(result.document()) + "\n")
+    raise typer.Exit(result.exit_status)
+
+
+def _run_local(
+    request: Path,
+    mount: list[str] | None,
+    s3_endpoint: str,
+    s3_load: list[str] | None,
+    s3_save: list[str] | None,
+    output: Path | None,
+    state: Path | None,
+    console: Terminal,
+) -> RunResult:
+    from fanout.request.parse import parse_request
+    from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
+    from fanout_cli.local.paths import LocalPaths
+    from fanout_cli.runs.local_run import LocalOptions, local_runs
+
+    document = read_request(request)
+    paths = LocalPaths.find(state=state)
+    mounts = parse_mounts(mount or [], paths.state / "mount")
+    if not (isinstance(document, dict) and document.get("resume_from")):  # the earlier run's request has the rest
+        parse_request(document, tuple(mounts), sys.maxsize)
+    options = LocalOptions(
+        mounts=mounts,
+        s3_endpoint=s3_endpoint,
+        loads=[parse_load(text) for text in s3_load or []],
+        saves=[parse_save(text) for text in s3_save or []],
+        output=output,
+    )
+    with local_runs(options, console, state) as runs:
+        return runs.run(document)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.command()(up)
-    app.command()(down)
+    for function in (demo, local, up, down):
+        app.command()(function)

@@ -1,4 +1,4 @@
-"""The commands about runs of a stack: start, watch, report, list, stop, retry."""
+"""The commands about runs of a stack: start, watch, report, list, stop, retry, limit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ from fanout_cli.commands.shared import (
     command,
 )
 from fanout_cli.stacks import Where
+
+BytesOption = Annotated[
+    str | None,
+    typer.Option(help='Bytes a second of all functions together, or "50 MiB"; none for no limit'),
+]
+FilesOption = Annotated[str | None, typer.Option(help="Entries a second of all functions together; none for no limit")]
 
 
 @at_a_stack
@@ -121,7 +127,7 @@ def list_(
     """The newest runs of a stack."""
     with command():
         from fanout_cli.runs.listed import list_runs, plain, show
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
 
         runs = list_runs(where.find(), limit, schedule)
@@ -149,8 +155,32 @@ def stop(
         following.stop(found, run or newest_run(found), json_output, console)
 
 
+@at_a_stack
+def limit(
+    run: RunArgument = None,
+    bytes_per_second: BytesOption = None,
+    files_per_second: FilesOption = None,
+    where: Where = HERE,
+    json_output: JsonOption = False,
+) -> None:
+    """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
+    with command() as console:
+        from fanout_cli.runs.rates import change_limits, describe
+        from fanout_cli.runs.runs import newest_run
+        from fanout_cli.runs.work_bucket import dump
+
+        found = where.find()
+        run = run or newest_run(found)
+        limits = change_limits(found, run, bytes_per_second, files_per_second)
+        if json_output:
+            shown = {"bytes_per_second": limits.bytes_per_second, "files_per_second": limits.files_per_second}
+            sys.stdout.write(dump({"run_id": run, **shown}) + "\n")
+        else:
+            console.print(f"{run}: {describe(limits)}", markup=False, highlight=False, soft_wrap=True)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for function in (start, watch, report, stop, retry):
+    for function in (start, watch, report, stop, retry, limit):
         app.command()(function)
     app.command(name="list")(list_)

@@ -38,9 +38,9 @@ def add(
         from datetime import UTC, datetime
 
         from fanout_cli.arguments import check_request, read_request
-        from fanout_cli.schedules.answers import show_one
         from fanout_cli.schedules.schedule import check_name, input_of, new_document
         from fanout_cli.schedules.schedules import Schedules
+        from fanout_cli.schedules.shown import show_one
         from fanout_cli.schedules.times import times_of
 
         check_name(name)
@@ -64,10 +64,9 @@ def add(
 def list_(where: Where = HERE, json_output: JsonOption = False) -> None:
     """The schedules of a stack, with their next and last runs."""
     with command():
-        from fanout_cli.runs.progress import dump
-        from fanout_cli.schedules.answers import shown
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.schedules.schedules import Schedules
-        from fanout_cli.schedules.shown import plain, show
+        from fanout_cli.schedules.shown import plain, show, shown
         from fanout_cli.terminal import Terminal
 
         schedules = Schedules.of(where.find())
@@ -89,8 +88,8 @@ def show_(
 ) -> None:
     """A schedule with its request, its next times and its last run."""
     with command() as console:
-        from fanout_cli.schedules.answers import show_one
         from fanout_cli.schedules.schedules import Schedules
+        from fanout_cli.schedules.shown import show_one
 
         schedules = Schedules.of(where.find())
         show_one(schedules, schedules.get(name), json_output, console, whole=True)
@@ -145,7 +144,7 @@ def remove(
 ) -> None:
     """Remove a schedule; its runs stay, and one that goes on goes on."""
     with command() as console:
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.schedules.schedules import Schedules
 
         Schedules.of(where.find()).remove(name)
@@ -164,9 +163,9 @@ def register(app: typer.Typer) -> None:
 
 def _set_state(name: str, is_paused: bool, where: Where, json_output: bool) -> None:
     with command() as console:
-        from fanout_cli.schedules.answers import show_one
         from fanout_cli.schedules.schedule import DISABLED, ENABLED
         from fanout_cli.schedules.schedules import Schedules
+        from fanout_cli.schedules.shown import show_one
 
         wanted = DISABLED if is_paused else ENABLED
         schedules = Schedules.of(where.find())

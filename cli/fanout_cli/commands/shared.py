@@ -17,13 +17,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanout_cli.command_error import CommandError, human_errors
-from fanout_cli.commands.completion import complete_runs
 from fanout_cli.commands.help import COMMON
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.stacks import Where
 
 if TYPE_CHECKING:
     from fanout_cli.terminal import Terminal
+
+# Chosen: as many as a person looks through.
+MOST = 20
+
+
+def complete_runs(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The newest runs of the stack that the words so far name, each with how it ended."""
+    from fanout_cli.command_error import CommandError, human_errors
+    from fanout_cli.local.errors import LocalRunError
+    from fanout_cli.runs.listed import newest_executions
+    from fanout_cli.stacks import find_stack
+
+    given: dict[str, Any] = ctx.params
+    try:
+        with human_errors():
+            stack = find_stack(given.get("stack"), bool(given.get("local")), given.get("state"))
+            found = newest_executions(stack, MOST)
+    except (CommandError, LocalRunError):
+        return []  # a shell shows no error; the command itself will
+    return [(one["name"], one["status"]) for one in found if one["name"].startswith(incomplete)]
+
 
 EXIT_COMMAND = 2
 

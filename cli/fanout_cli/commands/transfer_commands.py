@@ -12,7 +12,6 @@ from typer._click.exceptions import UsageError
 from fanout.request.command_line import COMMON
 from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
-from fanout_cli.commands.completion import complete_runs
 from fanout_cli.commands.help import QuickCommand
 from fanout_cli.commands.request_options import (
     field_options,
@@ -28,6 +27,7 @@ from fanout_cli.commands.shared import (
     StackOption,
     StateOption,
     command,
+    complete_runs,
     in_common,
 )
 from fanout_cli.places import complete_places, resolved

@@ -28,7 +28,7 @@ def versions(
     with command():
         from fanout.ledger.documents import document_row
         from fanout_cli.published import published_tree, versions_lines
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
 
         tree = published_tree(where.find(), destination)
         if json_output:

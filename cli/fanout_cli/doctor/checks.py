@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
+from rich.console import Console
 
-from fanout.ports.finding import Finding, fail, warn
+from fanout.ports.finding import Finding, Level, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor import checksum_checks, mount_checks, network_checks, stack_checks
 from fanout_cli.doctor.inside import inside_findings, turns_findings
@@ -60,3 +61,22 @@ def _guarded(check: Check, stack: Stack) -> Iterator[Finding]:
         what, _, remedy = str(error).partition("; ")
         refused = isinstance(error.__cause__, ClientError) and "is not permitted" in what
         yield warn(check.name, f"not checked: {what}", remedy) if refused else fail(check.name, what, remedy)
+
+
+STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "red"}
+
+
+def verdict(found: list[Finding]) -> str:
+    """All findings in one line."""
+    failed, warned = (sum(one.level is level for one in found) for level in (Level.FAIL, Level.WARN))
+    if not failed and not warned:
+        return f"all {len(found)} checks passed"
+    return f"{len(found)} checks: {failed} failed, {warned} with a warning"
+
+
+def show(console: Console, finding: Finding) -> None:
+    """Print a finding, and its remedy below it."""
+    console.print(f"{finding.level.value:<5}", style=STYLES[finding.level], end="")
+    console.print(f"{finding.name}: {finding.what}", markup=False, highlight=False, soft_wrap=True)
+    if finding.remedy:
+        console.print(f"     {finding.remedy}", markup=False, highlight=False, soft_wrap=True)

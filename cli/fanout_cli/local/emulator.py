@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -14,7 +15,6 @@ from typing import IO, Self
 
 from fanout_cli.local.access import NOT_RUNNING, Access
 from fanout_cli.local.errors import LocalRunError, tail
-from fanout_cli.local.lock import hold
 from fanout_cli.local.loopback import HOST, free_port, healthy
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.tls.certificates import write_trusted
@@ -171,3 +171,22 @@ class Emulator:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise LocalRunError(f"the emulator did not start; its log {self.log} ends:\n{tail(self.log)}")
             time.sleep(POLL_SECONDS)
+
+
+def hold(path: Path) -> IO[str]:
+    """Hold the lock until what is handed back is closed, or this process ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        holder = lock.read().strip() or "unknown"
+        lock.close()
+        raise LocalRunError(
+            f"another local run (process {holder}) uses {path.parent}: wait for it, or choose another state directory"
+        ) from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock

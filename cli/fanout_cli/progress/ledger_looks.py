@@ -13,10 +13,10 @@ from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
 from fanout.shards.held import last_stand
 from fanout.turns.waiting import Waiting
+from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.model import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing
-from fanout_cli.runs.map_runs import MapCounts
 
 _PHASES = "phases/"
 # The label of the Map in which the functions of a phase run; a verification of whole trees lists first.

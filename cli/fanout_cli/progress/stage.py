@@ -14,9 +14,9 @@ from fanout.model.shard import Rates
 from fanout.shards.partitioned import shards_of
 from fanout.shards.rounds import RoundRecord
 from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
+from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.model import Listed
 from fanout_cli.progress.work import ShardsAtWork, Standing
-from fanout_cli.runs.map_runs import MapCounts
 
 # A page of a listing.
 PAGE_KEYS = 1_000

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from rich.console import Console
 
-from fanout.books.summary_document import Planned, Status
+from fanout.books.summary_document import Planned, Published, Status
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.outcome import Reason
-from fanout.report.text import size
+from fanout.report.text import dollars, duration, size, visible
 from fanout.request.course import Mode
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
-from fanout_cli.runs.figures import figures
-from fanout_cli.runs.progress import describe_totals
-from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.results import RunResult, lines_of
+from fanout_cli.runs.work_bucket import describe_totals
 
 
 def say_result(result: RunResult, console: Console) -> None:
@@ -81,3 +81,34 @@ def so_far(ledger: Ledger) -> str:
         return ""
     done = f", at least {reached.done.entries:,} of {reached.total.entries:,} done" if reached.total.entries else ""
     return f"listed {reached.listed.entries:,}{done}; what is copied stays"
+
+
+def figures(result: RunResult) -> Iterator[str]:
+    """The lines, those alone of which something is known."""
+    copied = result.totals["copied"]
+    parts = [size(copied["bytes"])] if copied["entries"] else []
+    seconds = result.run_seconds if result.mode else 0.0
+    if seconds:
+        parts.append(f"in {duration(seconds)}")
+    if copied["bytes"] and result.seconds.get("copy"):
+        parts.append(f"{size(copied['bytes'] / result.seconds['copy'])}/s while copying")
+    if result.dollars is not None:
+        money = dollars(result.dollars)
+        where = " on AWS" if result.is_local else ""
+        parts.append(f"{money if money.startswith('<') else f'about {money}'}{where}")
+    if parts:
+        yield ", ".join(parts)
+    if result.published is not None:
+        yield published(result.published)
+    for one in result.classes:
+        remedy = f": {one.remedy}" if one.remedy else ""
+        yield f"  {one.entries:,} {one.outcome.value}, {one.reason or 'no reason given'}{remedy}"
+        yield from lines_of(one, result.failed_paths)
+
+
+def published(one: Published) -> str:
+    """The link, the version that it names now, and how much of that was linked and not copied."""
+    before = f", before {one.before}" if one.before else ""
+    linked = f"; {one.linked.entries:,} files ({size(one.linked.bytes)}) shared with it" if one.linked.entries else ""
+    removed = f"; removed: {', '.join(one.removed)}" if one.removed else ""
+    return f"published: {visible(one.link)} -> {one.version}{before}{linked}{removed}"

@@ -13,16 +13,15 @@ from rich.console import Console
 
 from fanout.facts import aws
 from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
-from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_quiet
+from fanout_cli.progress.watch import watch_run
 from fanout_cli.runs.advice import say_step, step_after, step_after_stop
 from fanout_cli.runs.corrections import correction_of
 from fanout_cli.runs.ending import say_result
-from fanout_cli.runs.progress import dump
 from fanout_cli.runs.reports import bring_report
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.runs import describe_run, result_of_run, stop_run
-from fanout_cli.runs.watch import watch_run
+from fanout_cli.runs.work_bucket import document_in, dump
 from fanout_cli.stacks import Stack
 
 

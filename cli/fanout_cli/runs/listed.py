@@ -13,10 +13,9 @@ from rich.console import Console
 
 from fanout.ledger.keys import SUMMARY
 from fanout.report.text import size, visible
-from fanout_cli.runs.ledgers import KeptLedger, ledgers_of
 from fanout_cli.runs.results import differences_in
 from fanout_cli.runs.run_ids import schedule_of
-from fanout_cli.runs.runs import FORGOTTEN, asked_of, describe_run, read_ledger
+from fanout_cli.runs.runs import FORGOTTEN, KeptLedger, asked_of, describe_run, ledgers_of, read_ledger
 from fanout_cli.stacks import Stack
 
 READS_IN_FLIGHT = 8

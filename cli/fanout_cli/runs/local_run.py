@@ -23,18 +23,18 @@ from fanout_cli.local.clients import Clients
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.keeper import read_up
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.s3_data import data_client, load, save
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
+from fanout_cli.progress.watch import watch_run
 from fanout_cli.runs.advice import command_for, step_after
 from fanout_cli.runs.ending import say_result
-from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.reports import write_deleted
 from fanout_cli.runs.results import RunResult, result_of
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import start_run, with_ledger
-from fanout_cli.runs.watch import watch_run
-from fanout_cli.s3_data import data_client, load, save
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack, stack_at
 
 

@@ -11,10 +11,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
-from fanout_cli.documents import document_in
 from fanout_cli.runs.advice import step_after_stop
-from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.runs import describe_run
+from fanout_cli.runs.work_bucket import BucketStore, document_in
 from fanout_cli.stacks import Stack
 
 

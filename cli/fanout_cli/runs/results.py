@@ -1,11 +1,12 @@
-"""The result of a run, as the command line prints it."""
+"""The result of a run, as the command line prints it, and the exit status of the command."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import convert, to_builtins
 
@@ -13,13 +14,86 @@ from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Planned, Published, Status, Verified
 from fanout.forecast.phases import NOTED
 from fanout.model.books import Books
-from fanout.model.errors import InvalidRequest, cause_message
+from fanout.model.errors import (
+    AccessDenied,
+    BudgetRefused,
+    DeleteRefused,
+    FinishRefused,
+    InvalidRequest,
+    Unreachable,
+    cause_message,
+)
 from fanout.model.outcome import Result
+from fanout.report.text import clip
 from fanout.report.verdict import differences
 from fanout.request.course import Mode
-from fanout_cli.documents import document_in
-from fanout_cli.runs.exit_status import exit_status_of
-from fanout_cli.runs.failed_paths import FailedPaths
+from fanout_cli.command_error import EXIT_FAILED
+from fanout_cli.runs.work_bucket import document_in
+
+EXIT_SUCCEEDED = 0
+EXIT_INVALID_REQUEST = 2
+EXIT_SKIPPED = 3
+EXIT_DENIED = 4
+EXIT_REFUSED = 5
+EXIT_BROKE_OFF = 6
+
+_OF_STATUS = {
+    Status.SUCCEEDED.value: EXIT_SUCCEEDED,
+    Status.SKIPPED.value: EXIT_SKIPPED,
+    Status.FAILED_WITH_ITEMS.value: EXIT_FAILED,
+}
+# Whatever else ends a run breaks it off: time or dollars were used up, it was stopped, a service failed.
+_OF_ERROR = {
+    InvalidRequest.__name__: EXIT_INVALID_REQUEST,
+    AccessDenied.__name__: EXIT_DENIED,
+    Unreachable.__name__: EXIT_DENIED,
+    DeleteRefused.__name__: EXIT_REFUSED,
+    BudgetRefused.__name__: EXIT_REFUSED,
+    FinishRefused.__name__: EXIT_REFUSED,
+}
+
+
+def exit_status_of(status: str, error: Mapping[str, str] | None) -> int:
+    """The exit status for a run's status, and its error if it has one."""
+    if status in _OF_STATUS:
+        return _OF_STATUS[status]
+    return _OF_ERROR.get(error["name"] if error else "", EXIT_BROKE_OFF)
+
+
+# Chosen: as many as a person reads below each class.
+FIRST = 5
+
+
+class Named(NamedTuple):
+    """An entry that failed, and the store's own words about it."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{clip(self.path)}: {clip(self.message)}" if self.message else clip(self.path)
+
+
+FailedPaths = Mapping[tuple[str, str, str], list[Named]]
+
+
+def failed_paths(rows: Iterable[Mapping[str, Any]], most: int | None = FIRST) -> FailedPaths:
+    """The first ``most`` entries of each class, of the rows of failures.jsonl; all of them for ``None``."""
+    found: dict[tuple[str, str, str], list[Named]] = defaultdict(list)
+    for row in rows:
+        named = found[row.get("phase", ""), row.get("outcome", ""), row.get("reason", "")]
+        if most is None or len(named) < most:
+            named.append(Named(str(row.get("path", "")), str(row.get("message", ""))))
+    return found
+
+
+def lines_of(one: FailureClass, found: FailedPaths) -> Iterator[str]:
+    """The entries of a class, a line each, and how many more there are."""
+    named = found.get((one.phase, one.outcome.value, one.reason), [])
+    yield from (f"    {entry}" for entry in named)
+    if named and one.entries > len(named):
+        yield f"    and {one.entries - len(named):,} more"
+
 
 # How the state machine ends an execution that has closed its books.
 _WITH_SUMMARY = ("SUCCEEDED", "FAILED")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from fanout.books.summary_document import Status
 from fanout.ledger.keys import FAILURES, PLAN, REQUEST, SUMMARY
@@ -13,14 +14,11 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound
 from fanout_cli.command_error import CommandError, code_of
-from fanout_cli.documents import document_in
 from fanout_cli.loudness import is_verbose
 from fanout_cli.runs.ending import so_far
-from fanout_cli.runs.failed_paths import FIRST, failed_paths
-from fanout_cli.runs.ledgers import ledgers_of
-from fanout_cli.runs.progress import BucketStore
-from fanout_cli.runs.results import RunResult, result_of_summary
+from fanout_cli.runs.results import FIRST, RunResult, failed_paths, result_of_summary
 from fanout_cli.runs.run_ids import check_run_id, new_run_id
+from fanout_cli.runs.work_bucket import BucketStore, document_in
 from fanout_cli.stacks import Stack
 
 # The status of a run that closed no books, and whose execution nobody remembers.
@@ -148,3 +146,25 @@ def with_ledger(result: RunResult, ledger: Ledger) -> RunResult:
 
 def _no_such_run(stack: Stack, run_id: str) -> CommandError:
     return CommandError(f"no run {run_id!r} in the stack {stack.name!r}; `fanout list {stack.option}` shows the runs")
+
+
+RUNS = "runs/"
+
+
+class KeptLedger(NamedTuple):
+    """The ledger of a run, and when the run began."""
+
+    run_id: str
+    began: datetime
+
+
+def ledgers_of(stack: Stack) -> list[KeptLedger]:
+    """All ledgers, that of the newest run first. It reads every run, so it is for a work bucket on this machine."""
+    s3 = stack.client("s3")
+    found = []
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=stack.work_bucket, Prefix=RUNS, Delimiter="/"):
+        for one in page.get("CommonPrefixes", []):
+            asked = s3.list_objects_v2(Bucket=stack.work_bucket, Prefix=one["Prefix"] + REQUEST, MaxKeys=1)
+            for key in asked.get("Contents", []):  # beside the runs lie indexes and batches
+                found.append(KeptLedger(one["Prefix"].removeprefix(RUNS).strip("/"), key["LastModified"]))
+    return sorted(found, key=lambda ledger: ledger.began, reverse=True)

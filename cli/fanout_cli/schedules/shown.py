@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
 
 from fanout.model.errors import InvalidRequest
 from fanout.report.text import visible
-from fanout_cli.runs.listed import ListedRun
+from fanout_cli.runs.listed import ListedRun, last_runs
+from fanout_cli.runs.work_bucket import dump
 from fanout_cli.schedules.schedule import Schedule
+from fanout_cli.schedules.schedules import Schedules
+from fanout_cli.terminal import Terminal
 
 COLUMNS = ("schedule", "state", "when", "next", "last", "status", "run")
 
@@ -87,3 +92,23 @@ def details(shown: ShownSchedule) -> Iterator[str]:
 
 def _minute(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M %Z}"
+
+
+def show_one(
+    schedules: Schedules, schedule: Schedule, json_output: bool, console: Terminal, *, whole: bool = False
+) -> None:
+    """Print a schedule; ``whole`` with its request."""
+    [one] = shown(schedules, [schedule])
+    if json_output:
+        sys.stdout.write(dump(one.document()) + "\n")
+        return
+    for line in details(one):
+        console.print(line, soft_wrap=True)
+    if whole:
+        console.print(f"request: {json.dumps(one.request)}", soft_wrap=True)
+
+
+def shown(schedules: Schedules, found: list[Schedule]) -> list[ShownSchedule]:
+    """The schedules with their next times and last runs."""
+    now, last = datetime.now(UTC), last_runs(schedules.stack, {one.name for one in found})
+    return [ShownSchedule(one, one.upcoming(now), last.get(one.name)) for one in found]

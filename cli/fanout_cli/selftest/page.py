@@ -15,7 +15,7 @@ from fanout import __version__
 from fanout.ports.finding import Finding
 from fanout.report.page import style
 from fanout.report.templating import environment
-from fanout_cli.runs.progress import dump
+from fanout_cli.runs.work_bucket import dump
 from fanout_cli.selftest.runner import CaseRow
 
 SCHEMA_VERSION = 1

@@ -11,8 +11,8 @@ from fanout.ledger.keys import SUMMARY
 from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import FanoutError
 from fanout_cli.command_error import CommandError, human_errors
-from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.runs import describe_run, read_ledger, result_of_run, start_run, stop_run
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.selftest.budget import PUT_DOLLARS, Budget, Expected, expect
 from fanout_cli.selftest.cases import Case, Place
 from fanout_cli.selftest.cleanup import run_to_end

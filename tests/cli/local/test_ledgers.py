@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from fanout_cli.command_error import CommandError
-from fanout_cli.runs.ledgers import ledgers_of
 from fanout_cli.runs.listed import list_runs
-from fanout_cli.runs.runs import newest_run
+from fanout_cli.runs.runs import ledgers_of, newest_run
 from fanout_cli.stacks import Stack, deployed_stack
 from tests.cli.conftest import Aws
 

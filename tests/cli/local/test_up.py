@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fanout_cli.local.lock import hold
+from fanout_cli.local.emulator import hold
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
 

@@ -18,10 +18,10 @@ from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key, note_key
 from fanout.turns.write_turn import WriteTurns
 from fanout_cli.progress.ledger_looks import LedgerLooks
+from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.model import progress_of
 from fanout_cli.progress.stage import PAGE_KEYS, SECONDS_A_PAGE, Stage
 from fanout_cli.progress.text import line_of, phases_line
-from fanout_cli.runs.map_runs import MapCounts
 from tests.cli.progress.runs import RATES
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree

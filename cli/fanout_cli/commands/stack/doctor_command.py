@@ -26,9 +26,8 @@ def doctor(
         from msgspec import to_builtins
 
         from fanout.ports.finding import Level
-        from fanout_cli.doctor.checks import examine_stack
-        from fanout_cli.doctor.shown import show, verdict
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.doctor.checks import examine_stack, show, verdict
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
 
         found: list[Finding] = []

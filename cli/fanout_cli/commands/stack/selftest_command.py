@@ -43,7 +43,7 @@ def selftest(
     Exit status: 0 as expected, 1 something was wrong, 2 refused or not confirmed, 130 Ctrl-C.
     """
     with command() as console:
-        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.work_bucket import dump
         from fanout_cli.selftest.cases import Place
         from fanout_cli.selftest.sizes import PROFILES
         from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest

@@ -10,14 +10,14 @@ from rich.console import Console
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import LedgerBroken
-from fanout_cli.forecasts import read_forecast, watched_forecast
+from fanout_cli.estimates.forecasts import read_forecast, watched_forecast
 from fanout_cli.loudness import is_quiet
 from fanout_cli.progress.display import display_on
 from fanout_cli.progress.ledger_looks import LedgerLooks
+from fanout_cli.progress.map_runs import MapRuns
 from fanout_cli.progress.model import progress_of
-from fanout_cli.runs.map_runs import MapRuns
-from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.runs import describe_run
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack
 
 LOOK_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""The work bucket as the command line reads it, and books in one line."""
+"""The ledger and documents of a run, as the command line reads them in the work bucket or below a directory."""
 
 from __future__ import annotations
 
@@ -9,21 +9,36 @@ from typing import Any
 
 from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import NotFound
+from fanout.model.json_text import json_value
+from fanout_cli.command_error import CommandError
 
 
-class BucketStore:
+def document_in(data: bytes, name: str) -> Any:
+    """The value of a document. Raises ``CommandError`` for one that another wrote, or that is not whole."""
+    try:
+        return json_value(data)
+    except ValueError as error:
+        raise CommandError(f"{name} is not whole ({error}); start the run again under another name") from error
+
+
+class _ReadOnly:
+    """A ``WorkStore`` refuses to write: only a run writes its ledger."""
+
+    def put(self, key: str, data: bytes) -> None:
+        raise PermissionError(f"{key}: the ledger is written by the run alone")
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        raise PermissionError(f"{key}: the ledger is written by the run alone")
+
+    def remove(self, keys: Sequence[str]) -> None:
+        raise PermissionError(f"{len(keys)} keys: the ledger is written by the run alone")
+
+
+class BucketStore(_ReadOnly):
     """A ``WorkStore`` over boto3 that only reads; for the command line, where a request a second is plenty."""
 
     def __init__(self, s3: Any, bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
-
-    def put(self, key: str, data: bytes) -> None:
-        """The command line never writes a ledger."""
-        raise PermissionError(f"{key}: the ledger is written by the run alone")
-
-    def put_new(self, key: str, data: bytes) -> bool:
-        """The same."""
-        raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:
         try:
@@ -36,25 +51,13 @@ class BucketStore:
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
             yield from (listed["Key"] for listed in page.get("Contents", []))
 
-    def remove(self, keys: Sequence[str]) -> None:
-        """The command line never removes anything of a ledger."""
-        raise PermissionError(f"{len(keys)} keys: the ledger is written by the run alone")
 
-
-class DirectoryStore:
+class DirectoryStore(_ReadOnly):
     """The ledger of one run as files below a directory, as a ``WorkStore`` that only reads."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
         self._prefix = run_prefix(self._directory.name)
-
-    def put(self, key: str, data: bytes) -> None:
-        """The command line never writes a ledger."""
-        raise PermissionError(f"{key}: the ledger is written by the run alone")
-
-    def put_new(self, key: str, data: bytes) -> bool:
-        """The same."""
-        raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:
         try:
@@ -69,10 +72,6 @@ class DirectoryStore:
         files = (one for one in (self._directory / wanted.rpartition("/")[0]).rglob("*") if one.is_file())
         keys = (self._prefix + file.relative_to(self._directory).as_posix() for file in files)
         return iter(sorted(key for key in keys if key.startswith(prefix)))
-
-    def remove(self, keys: Sequence[str]) -> None:
-        """The command line never removes anything of a ledger."""
-        raise PermissionError(f"{len(keys)} keys: the ledger is written by the run alone")
 
 
 def describe_totals(totals: Any) -> str:

@@ -17,7 +17,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration, size, spoken
-from fanout_cli.estimates import number_of
+from fanout_cli.estimates.estimate import number_of
 
 # Chosen: services whose dollars differ by less are not shown.
 _ALIKE_DOLLARS = 0.00005
