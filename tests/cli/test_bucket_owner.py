@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from fanout_cli.bucket_owner import held_to_owner
+from fanout_cli.account import held_to_owner
 from tests.cli.conftest import BUCKET, Aws
 
 ACCOUNT = "123456789012"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from benchmarks import cost_page
 from fanout.efs.calibration import Calibration
 from fanout.report.text import dollars
-from fanout_cli.forecasts import watched_forecast
+from fanout_cli.estimates.forecasts import watched_forecast
 from fanout_cli.main import app
 from tests.cli.conftest import Aws
 from tests.support.probe_results import probe_json
