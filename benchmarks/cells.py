@@ -50,6 +50,8 @@ SLOW = [
 FULL = [
     Cell("megabyte", "legacy", 5_000, (1, 2)),
     Cell("megabyte", "modern", 5_000, (1, 2, 4)),
+    Cell("ten-megabytes", "legacy", 500, (1,), peers=("cp", "rsync", "fpsync", "fpart+cpio+parallel", "rclone-16")),
+    Cell("ten-megabytes", "modern", 500, (1, 2), peers=("cp", "fpsync", "fpart+cpio+parallel", "rclone-16")),
     Cell("small", "legacy", 20_000, (1, 2, 4)),
     Cell("small", "modern", 20_000, (1, 2, 4)),
     Cell("big", "legacy", 4_096, (1, 2, 4), peers=("cp", "rsync", "rclone-16")),

@@ -28,6 +28,10 @@ def _megabytes(count: int) -> Iterator[tuple[str, int]]:
     return ((f"d{number % 50:02d}/file{number:05d}", 1_000_000) for number in range(count))
 
 
+def _ten_megabytes(count: int) -> Iterator[tuple[str, int]]:
+    return ((f"d{number % 50:02d}/file{number:05d}", 10_000_000) for number in range(count))
+
+
 def _nested(count: int) -> Iterator[tuple[str, int]]:
     return ((f"a{n % 8}/b{n // 8 % 8}/c{n // 64 % 4}/file{n:05d}", 4096) for n in range(count))
 
@@ -55,6 +59,7 @@ def _many_directories(count: int) -> Iterator[tuple[str, int]]:
 
 _SHAPES = {
     "megabyte": _megabytes,
+    "ten-megabytes": _ten_megabytes,
     "small": _nested,
     "big": _big,
     "skewed": _skewed,
@@ -64,6 +69,7 @@ _SHAPES = {
 
 DATA_SETS = [
     DataSet("megabyte", "files of 1 MB over 50 directories", 5_000, 500),
+    DataSet("ten-megabytes", "files of 10 MB over 50 directories", 500, 50),
     DataSet("small", "files of 4 KiB over 256 directories, three deep", 20_000, 3_000),
     DataSet("big", "MiB in one file", 4_096, 1_024),
     DataSet("skewed", "files like /usr: few hold most bytes", 5_300, 1_500),

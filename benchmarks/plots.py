@@ -26,7 +26,8 @@ def plot(rows: list[Row], path: Path) -> None:
         panel.bar_label(bars, [f"{row['files_per_s']:,.0f}" for row in same], padding=3, fontsize=8)
         ours = next((row for row in same if row["tool"] == "fanout" and row["workers"] == 1), None)
         if ours is not None and ours["ratio_to_limit"]:
-            panel.axvline(ours["files_per_s"] / ours["ratio_to_limit"], color="#303030", linestyle="--", linewidth=1)
+            copying = ours.get("copying_files_per_s", ours["files_per_s"])
+            panel.axvline(copying / ours["ratio_to_limit"], color="#303030", linestyle="--", linewidth=1)
         panel.set_title(
             f"{cell[0]} ({cell[2]:,}), {cell[1]}: files/s (dashed: limit of one client)", fontsize=9, loc="left"
         )
