@@ -34,10 +34,10 @@ from fanout.request import parse as requests
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
-from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, Deployed
+from fanout.work.roots import keep_out
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
 from tests.adversary.computing import JOB_OBJECTS, LabJobs, batch_of

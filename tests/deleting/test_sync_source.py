@@ -20,7 +20,7 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
-from fanout.staging.roots import note_root
+from fanout.work.roots import note_root
 from tests.deleting.test_sync_deletion import mount
 from tests.support.flow import World
 from tests.support.memory import MemoryTree

@@ -29,10 +29,10 @@ from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
-from fanout.staging.roots import keep_out
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, Deployed, bucket_owner_enforced
 from fanout.work.reference import run_reference
+from fanout.work.roots import keep_out
 from tests.support.definitions import definition
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter

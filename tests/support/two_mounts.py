@@ -15,9 +15,9 @@ from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
-from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.work.context import Context
+from fanout.work.roots import keep_out
 from tests.support.definitions import definition
 from tests.support.flow import ManualClock, World
 from tests.support.memory_store import MemoryStore

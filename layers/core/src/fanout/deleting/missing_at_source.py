@@ -12,7 +12,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.staging.roots import Root, identity_of
+from fanout.work.roots import Root, identity_of
 
 # Why an entry of the destination stays, or None.
 LookAtSource = Callable[[Entry], ItemError | None]

@@ -17,6 +17,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.file_system import ThroughputMode
+from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.work.context import Context
 
@@ -68,10 +69,23 @@ def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
     return {} if found is None else found.mounts
 
 
-def file_system_ids(ledger: Ledger) -> Mapping[str, str]:
-    """The ids that PlanTransfer knew of the file systems of a request, by mount."""
+def are_apart(plan: Plan, ledger: Ledger) -> bool:
+    """Whether the ends are known to lie on two file systems."""
+    source, destination = _file_systems(plan, ledger)
+    return None not in (source, destination) and source != destination
+
+
+def are_one_file_system(plan: Plan, ledger: Ledger) -> bool:
+    """Whether the ends are known to lie on one file system."""
+    source, destination = _file_systems(plan, ledger)
+    return source is not None and source == destination
+
+
+def _file_systems(plan: Plan, ledger: Ledger) -> tuple[str | None, str | None]:
+    """The ids of the ends' file systems, where PlanTransfer knew them."""
     found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
-    return {} if found is None else found.ids
+    ids = {} if found is None else found.ids
+    return ids.get(plan.request.source.mount), ids.get(plan.request.destination.mount)
 
 
 def _of_s3_files(file_system_id: str, _context: Context, notes: list[str]) -> FileSystemState:

@@ -20,14 +20,15 @@ access point tells no bucket.
 
 from __future__ import annotations
 
+from fanout.efs.measure import are_one_file_system
 from fanout.facts.mounts import S3_FILES
 from fanout.ledger import keys
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import ACCESS_POINT_ALIAS, Location
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.staging.roots import Root, are_one_file_system
 from fanout.work.context import Context
+from fanout.work.roots import Root
 
 _REMEDY = "name the bucket as both ends' place instead, or copy without deleting"
 

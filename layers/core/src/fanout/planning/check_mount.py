@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from fanout.efs.measure import are_apart
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
@@ -16,10 +17,10 @@ from fanout.ports.turns import Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
-from fanout.staging.roots import are_apart, note_root, refuse_one_root
 from fanout.turns.fence_others import fence_others
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
+from fanout.work.roots import note_root, refuse_one_root
 
 
 def check_mount(context: Context) -> Json:

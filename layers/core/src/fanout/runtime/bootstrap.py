@@ -34,11 +34,11 @@ from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings, stack_client
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
-from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, Deployed
 from fanout.work.rates.throttle import Throttle
+from fanout.work.roots import keep_out
 
 if TYPE_CHECKING:
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions

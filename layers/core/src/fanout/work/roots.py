@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.efs.measure import file_system_ids
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ItemError, Transient
@@ -68,23 +67,6 @@ def refuse_one_root(plan: Plan, ledger: Ledger) -> None:
 def identity_of(tree: Tree) -> str:
     """The identity of a tree's root; empty for a bucket. Raises ``ItemError``."""
     return tree.file_system.identity() if tree.file_system is not None else ""
-
-
-def are_apart(plan: Plan, ledger: Ledger) -> bool:
-    """Whether the ends are known to lie on two file systems."""
-    source, destination = _file_systems(plan, ledger)
-    return None not in (source, destination) and source != destination
-
-
-def are_one_file_system(plan: Plan, ledger: Ledger) -> bool:
-    """Whether the ends are known to lie on one file system."""
-    source, destination = _file_systems(plan, ledger)
-    return source is not None and source == destination
-
-
-def _file_systems(plan: Plan, ledger: Ledger) -> tuple[str | None, str | None]:
-    ids = file_system_ids(ledger)
-    return ids.get(plan.request.source.mount), ids.get(plan.request.destination.mount)
 
 
 def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
