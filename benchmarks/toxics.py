@@ -35,12 +35,12 @@ from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
 from fanout.ledger import keys, run_places
 from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
 from fanout.model.errors import FanoutError
 from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.resuming.carry_over import list_or_carry_over
 from fanout.runtime import bootstrap
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import Context
@@ -159,7 +159,7 @@ class Runs:
         while reference["count"]:
             key = reference["key"].removeprefix(context().ledger.prefix)
             for row in self._task(lambda key=key: context().ledger.read_json(key)):  # type: ignore[misc]
-                self._task(lambda row=row: list_or_carry_over(convert(row, Segment), context()))  # type: ignore[misc]
+                self._task(lambda row=row: list_segment(convert(row, Segment), context()))  # type: ignore[misc]
             number = reference["round"]
             reference = self._task(lambda number=number: gather_segments(number, context()))  # type: ignore[misc]
         self._task(lambda: partition_shards(context()))

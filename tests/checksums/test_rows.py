@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from fanout.checksums.forecast import JOB_SECONDS, computing
-from fanout.checksums.rows import bare, computed_in, manifest_row, report_files, report_rows
+from fanout.checksums.rows import computed_in, manifest_row, report_files, report_rows
 from fanout.checksums.wanted import to_compute
 from fanout.efs.load import Work
 from fanout.efs.phase_cost import Basis
 from fanout.facts.prices import prices_with
 from fanout.model.algorithms import CRC64NVME
+from fanout.model.entry import bare
 from fanout.model.errors import InvalidRequest
 from fanout.model.shard import Rates
 from fanout.request.parse import parse_request

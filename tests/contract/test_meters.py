@@ -12,11 +12,20 @@ import boto3
 import pytest
 
 from fanout.adapters.aws.meter import AwsMeter
-from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED
 from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
-from fanout.model.file_system import Behind, Described, Reading, ThroughputMode
+from fanout.model.file_system import (
+    CREDITS,
+    IO_LIMIT,
+    LOOK_BACK_SECONDS,
+    METERED,
+    PERMITTED,
+    Behind,
+    Described,
+    Reading,
+    ThroughputMode,
+)
 from fanout.ports.aws import Meter
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fanout.efs.measurement import CREDITS, IO_LIMIT, LATE_SECONDS, METERED, PERMITTED, state_of
+from fanout.efs.measurement import LATE_SECONDS, state_of
 from fanout.facts.units import GIB, MIB
-from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, PERMITTED, Described, Reading, ThroughputMode
 
 NOW = 1_000_000.0
 LATE = NOW - LATE_SECONDS - 60

@@ -9,13 +9,12 @@ from unittest.mock import patch
 from msgspec import convert
 
 from fanout.copying.record_shard_failure import record_shard_failure
-from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, PERMITTED
 from fanout.efs.model import most_credits
 from fanout.facts import tuning
 from fanout.facts.units import GIB, MIB
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
-from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, PERMITTED, Described, Reading, ThroughputMode
 from fanout.model.shard import Shard
 from fanout.pacing.pace_copy import end_pacing, pace_copy
 from fanout.partition.partition_shards import partition_shards

@@ -9,14 +9,13 @@ from math import inf
 
 import pytest
 
-from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import baseline, most_credits
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled
-from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Described, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
 from fanout.pacing.rows import PacingPlan
 from fanout.pacing.rule import DECIDE_SECONDS

@@ -12,12 +12,11 @@ import jsonschema
 import pytest
 
 from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
-from fanout.efs.measurement import CREDITS
 from fanout.efs.model import most_credits
 from fanout.efs.probe_result import Experiment, ProbeResult
 from fanout.facts.units import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
-from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.file_system import CREDITS, Described, Reading, ThroughputMode
 from fanout.model.path_rules import PROBE_PREFIX
 from tests.support.memory_meter import MemoryMeter
 from tests.support.probe_writes import BeforeWrites

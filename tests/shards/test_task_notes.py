@@ -77,7 +77,7 @@ def task(seconds: float, step: float = 1.0) -> tuple[MemoryStore, list[Attempt]]
     """The notes of a task that passes on an entry of 10 bytes each second, in the order of keys."""
     store, clock = MemoryStore(), ManualClock()
     ledger = Ledger(store, "run-1")
-    task_notes = TaskNotes("copy", "s1", ledger, "n1", clock, cursor=100)
+    task_notes = TaskNotes("copy", "s1", ledger, "n1", clock.now, cursor=100)
     for _ in task_notes.along(((number, 10) for number in range(int(seconds / step))), int):
         clock.sleep(step)
     return store, [attempt_from_key(key) for key in ledger.keys(notes_prefix("copy"))]
@@ -110,7 +110,7 @@ def test_a_note_that_can_not_be_written_is_left_out() -> None:
             raise Transient("no answer")
 
     clock = ManualClock()
-    task_notes = TaskNotes("copy", "s1", Ledger(Down(), "run-1"), "n1", clock)
+    task_notes = TaskNotes("copy", "s1", Ledger(Down(), "run-1"), "n1", clock.now)
     passed = []
     for index, _ in task_notes.along(((number, 1) for number in range(9)), int):
         clock.sleep(10)
@@ -121,7 +121,7 @@ def test_a_note_that_can_not_be_written_is_left_out() -> None:
 def test_the_end_of_a_listing_is_noted_if_it_was_noted_before() -> None:
     store, clock = MemoryStore(), ManualClock()
     ledger = Ledger(store, "run-1")
-    task_notes = TaskNotes("list", "0001-000000", ledger, "n1", clock)
+    task_notes = TaskNotes("list", "0001-000000", ledger, "n1", clock.now)
     task_notes.end(Count(3, 30))
     assert not list(ledger.keys(""))
     task_notes.write(Count(3, 30), {})

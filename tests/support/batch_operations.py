@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus, unquote_plus
 
-from fanout.checksums.rows import bare
 from fanout.checksums.wanted import SOURCE
 from fanout.model.checksum import crc64nvme, to_base64
-from fanout.model.entry import Kind
+from fanout.model.entry import Kind, bare
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobAsked, JobLook, JobState, Stored

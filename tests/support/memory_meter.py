@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from fanout.efs.measurement import LOOK_BACK_SECONDS
 from fanout.model.errors import FanoutError, NotFound
-from fanout.model.file_system import Behind, Described, Reading, Readings
+from fanout.model.file_system import LOOK_BACK_SECONDS, Behind, Described, Reading, Readings
 
 
 class MemoryMeter(Struct):

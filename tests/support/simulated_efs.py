@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits
 from fanout.facts.units import MIB
-from fanout.model.file_system import Reading, ThroughputMode
+from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LEAST_SHARE
 from fanout.pacing.rows import seen_of
 from fanout.pacing.rule import Bounds, Pacing, Progress, decide

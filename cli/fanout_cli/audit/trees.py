@@ -14,10 +14,10 @@ from msgspec import convert
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.books.failures import Failure
+from fanout.books.summary_document import PlannedEntry
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment
-from fanout.summary.planned import PlannedEntry
 from fanout_cli.audit.findings import Audit, Audited, Finding
 
 # Storage classes whose objects are to be restored before they can be read.

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from fanout.books.failures import FailureClass
 from fanout.forecast.document import ForecastDocument
 from fanout.model.books import Books, Count
+from fanout.model.entry import Kind
 from fanout.model.errors import RunError
 from fanout.model.outcome import Reason
 from fanout.request.course import Mode
@@ -134,6 +135,15 @@ class Planned(Struct, frozen=True):
     to_delete: Count | None
     delete_refused: str | None
     predicted_seconds: float
+
+
+class PlannedEntry(Struct, frozen=True):
+    """A row of planned.jsonl: an entry that would be copied, linked or deleted."""
+
+    action: str
+    path: str
+    kind: Kind
+    size: int
 
 
 class Skipped(Struct, frozen=True):

@@ -20,7 +20,7 @@ from math import inf
 
 from msgspec import Struct
 
-from fanout.checksums.rows import bare, manifest_row
+from fanout.checksums.rows import manifest_row
 from fanout.checksums.stand import (
     NOTE,
     Asked,
@@ -43,7 +43,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.once import write_once
 from fanout.model.algorithms import Sums
 from fanout.model.document import Json
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Kind, bare
 from fanout.model.errors import (
     AccessDenied,
     FanoutError,

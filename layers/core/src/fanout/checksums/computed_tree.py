@@ -7,12 +7,11 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from fanout.checksums.rows import bare
 from fanout.checksums.stand import jobs_of, reported
 from fanout.checksums.wanted import DESTINATION, SOURCE
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import from_base64
-from fanout.model.entry import Found
+from fanout.model.entry import Found, bare
 from fanout.model.errors import NotFound
 from fanout.model.location import S3Location
 from fanout.model.shard import Shard

@@ -18,6 +18,7 @@ from urllib.parse import quote_plus, unquote_plus
 from msgspec import Struct
 
 from fanout.model.algorithms import ALGORITHMS, CRC64NVME, FULL_OBJECT
+from fanout.model.entry import bare
 from fanout.model.json_text import json_value
 
 _COLUMNS = 7
@@ -33,11 +34,6 @@ class Computed(Struct, frozen=True):
 def manifest_row(bucket: str, key: str, version: str) -> str:
     """A line of a manifest; with the version if there is one."""
     return ",".join((bucket, quote_plus(key, safe="/"), *([version] if version else []))) + "\n"
-
-
-def bare(etag: str) -> str:
-    """An ETag without the quotes that some answers have."""
-    return etag.removeprefix('"').removesuffix('"')
 
 
 def report_files(manifest: bytes, bucket: str, prefix: str) -> list[tuple[str, str]]:

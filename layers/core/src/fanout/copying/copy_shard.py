@@ -13,7 +13,6 @@ from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_
 from fanout.copying.linking import linked_from, version_before
 from fanout.copying.same_content import SameContent, or_copy
 from fanout.facts import tuning
-from fanout.forecast.of_run import threads_of
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -26,6 +25,7 @@ from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import Progress, note_throttling, noted
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.shards.tasks.threads import threads_of
 from fanout.work.context import Context
 from fanout.work.rates.shared_limiter import SharedLimiter
 

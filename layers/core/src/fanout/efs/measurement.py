@@ -14,18 +14,20 @@ BurstCreditBalance counts in the mode Bursting alone.
 from __future__ import annotations
 
 from fanout.efs.model import FileSystemState, baseline, burst, published
-from fanout.model.file_system import Described, Reading, Readings, ThroughputMode
+from fanout.model.file_system import (
+    CREDITS,
+    IO_LIMIT,
+    METERED,
+    PERIOD_SECONDS,
+    PERMITTED,
+    Described,
+    Reading,
+    Readings,
+    ThroughputMode,
+)
 
-# docs.aws.amazon.com/efs/latest/ug/efs-metrics.html; a minute each.
-CREDITS = "BurstCreditBalance"
-PERMITTED = "PermittedThroughput"
-IO_LIMIT = "PercentIOLimit"
-METERED = "MeteredIOBytes"
-METRICS = (CREDITS, PERMITTED, IO_LIMIT, METERED)
-PERIOD_SECONDS = 60
-# Chosen: what is older does not say what the file system does now; and how far back a plan looks at all.
+# Chosen: what is older does not say what the file system does now.
 LATE_SECONDS = 15 * 60
-LOOK_BACK_SECONDS = 3 * 3600
 # Chosen: the part of a limit that others are taken to use where no metric says it.
 ASSUMED_OTHERS = 0.5
 

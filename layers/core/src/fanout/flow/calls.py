@@ -45,7 +45,7 @@ class Stack(Struct, frozen=True):
 
 
 def load(name: str) -> Any:
-    """What a name stands for; imports its module at the first call."""
+    """The function or class of a name; imports its module at the first call."""
     module, _, inside = name.partition(":")
     return getattr(import_module(f"fanout.{module}"), inside)
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.phase_cost import Done
-from fanout.facts import tuning
 from fanout.forecast.choosing.finish import Finish, reached
 from fanout.forecast.choosing.of_run import functions_for, with_forecast
 from fanout.forecast.costs import Dollars
@@ -69,12 +68,6 @@ def write_forecast(plan: Plan, work: Work, chosen: Finish | None, context: Conte
     document = forecast_document(found, now, plan.request.limits.window, finish)
     context.ledger.write(keys.FORECAST, document)
     return found, finish
-
-
-def threads_of(ledger: Ledger) -> int:
-    """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
-    found = ledger.find(keys.FORECAST, ForecastDocument)
-    return tuning.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads
 
 
 def forecast_and_actual(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from fanout.efs.load import Work
-from fanout.efs.measurement import METRICS
 from fanout.efs.phase_cost import Beside
+from fanout.model.file_system import METRICS
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.request.options import ReportEntries
 from fanout.request.request import Request

@@ -158,7 +158,7 @@ class _Notes:
 
     def __init__(self, segment: Segment, context: Context, writer: SegmentWriter) -> None:
         self._writer = writer
-        self._notes = TaskNotes("list", segment.id, context.ledger, context.nonce, context.clock)
+        self._notes = TaskNotes("list", segment.id, context.ledger, context.nonce, context.clock.now)
 
     def look(self, now: float) -> None:
         """Note it if it is time to."""

@@ -186,3 +186,8 @@ MARGIN_NS = 1_000_000_000
 def same_simple_etag(source: str, destination: str) -> bool:
     """Whether two ETags are equal and cover whole bytes; the ETag of a multipart upload holds a hyphen."""
     return bool(source) and source == destination and "-" not in source
+
+
+def bare(etag: str) -> str:
+    """An ETag without its quotes, which some servers and some answers leave out."""
+    return etag.strip('"')

@@ -7,6 +7,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+# docs.aws.amazon.com/efs/latest/ug/efs-metrics.html; a minute each.
+CREDITS = "BurstCreditBalance"
+PERMITTED = "PermittedThroughput"
+IO_LIMIT = "PercentIOLimit"
+METERED = "MeteredIOBytes"
+METRICS = (CREDITS, PERMITTED, IO_LIMIT, METERED)
+PERIOD_SECONDS = 60
+# Chosen: how far back a plan looks.
+LOOK_BACK_SECONDS = 3 * 3600
+
 
 class ThroughputMode(StrEnum):
     """How a file system's throughput is set; ``ASSUMED`` where it could not be asked."""

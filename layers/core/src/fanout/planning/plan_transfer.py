@@ -21,8 +21,7 @@ from fanout.ledger.run_seal import SECRET_BYTES, RunSeal, Seal, digest_of
 from fanout.ledger.sealing import find_seal, write_seal
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
-from fanout.model.books import Books
-from fanout.model.document import Json, utc
+from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
@@ -33,10 +32,9 @@ from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.ports.tree import Tree
-from fanout.ports.turns import Writer
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.parts.finish_by import finish_at
-from fanout.request.plan import Origin, Plan, settings_row
+from fanout.request.plan import Origin, Plan
 from fanout.request.request import Request, may_go_short, request_at
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
@@ -109,6 +107,9 @@ def plan_transfer(
     check_new(ledger)
     other = take_turn(plan, execution, context)
     if other is not None:
+        # Imported here, because other runs do not need it and would pay its import time.
+        from fanout.summary.skipped import skip_run
+
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(plan))
@@ -242,31 +243,3 @@ def seal_run(plan: Plan, asked: Asked, ledger: Ledger) -> Ledger:
     plan_digest, request_digest = (digest_of(document_row(one)) for one in (plan, asked))
     write_seal(RunSeal(secret, prefix, plan.origin.execution, plan_digest, request_digest), ledger)
     return ledger.sealed(Seal(prefix, lambda: bytes.fromhex(secret)))
-
-
-def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Context) -> Json:
-    """Write the request, the summary and the report of a run that does nothing; returns status, reason and holder."""
-    # Imported here, because other runs do not need them and would pay their import time.
-    from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
-    from fanout.report.page import Findings, render_report
-
-    ledger, now, request = context.ledger, context.clock.now(), plan.request
-    reason = f"the run {other.run_id}, which began at {utc(other.since)}, carries out the same transfer"
-    summary = SummaryDocument(
-        run_id=ledger.run_id,
-        status=Status.SKIPPED,
-        mode=request.mode,
-        began=utc(began),
-        ended=utc(now),
-        source=str(request.source),
-        destination=str(request.destination),
-        totals=totals_of(Books()),
-        seconds={"plan": round(now - began, 3)},
-        skipped=Skipped(reason, other.run_id),
-        origin=plan.origin,
-    )
-    ledger.write(keys.REQUEST, Asked(document))
-    ledger.write_rows(keys.FAILURES, [])
-    ledger.write_text(keys.REPORT, render_report(Findings(summary, settings_row(plan), [], [])))
-    ledger.write(keys.SUMMARY, summary)  # not for good: the plan may come again, and its turn have come
-    return {"status": summary.status.value, "reason": reason, "holder": other.run_id}

@@ -99,7 +99,7 @@ class Meter(Protocol):
         """Its modes and its size by storage class. Raises ``NotFound``."""
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        """Its metrics of ``measurement.METRICS`` over the last ``LOOK_BACK_SECONDS``; what has no value is left out."""
+        """Its metrics of ``file_system.METRICS`` over the last ``LOOK_BACK_SECONDS``; what has no value is left out."""
 
     def shows(self, access_point: str) -> Behind:
         """The place in S3 that an access point of S3 Files shows, by its ARN. Raises ``NotFound``."""

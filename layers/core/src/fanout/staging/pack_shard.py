@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import move_blocks
-from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -20,6 +19,7 @@ from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.shards.tasks.threads import threads_of
 from fanout.staging.digest_destination import same_as_noted
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries

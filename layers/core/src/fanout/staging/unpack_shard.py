@@ -8,7 +8,6 @@ from fanout.copying.copier import Copier
 from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import copy_work
 from fanout.copying.forked_copier import Work
-from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -18,6 +17,7 @@ from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.shards.tasks.threads import threads_of
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree

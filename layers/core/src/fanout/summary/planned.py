@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 
 from fanout.books.run_books import RunBooks, listing_books
-from fanout.books.summary_document import Planned
+from fanout.books.summary_document import Planned, PlannedEntry
 from fanout.deleting.deletions import listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.entry import Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
 from fanout.model.shard import Shard
@@ -23,15 +22,6 @@ from fanout.shards.partitioned import links_of, shards_of
 
 # Rows of one file; a plan of more than one is compressed.
 ROWS_PER_FILE = 100_000
-
-
-class PlannedEntry(Struct, frozen=True):
-    """A row of planned.jsonl: an entry that would be copied, linked or deleted."""
-
-    action: str
-    path: str
-    kind: Kind
-    size: int
 
 
 def planned_books(ledger: Ledger, add_failure: Callable[[Outcome, str], None]) -> RunBooks:

@@ -9,8 +9,8 @@ from typing import Any
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.place import Place
-from fanout.checksums.rows import bare
 from fanout.model.algorithms import CRC64NVME, FULL_OBJECT, told_by
+from fanout.model.entry import bare
 from fanout.model.errors import AccessDenied, NotFound, Transient
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobAsked, JobLook, JobState, Stored

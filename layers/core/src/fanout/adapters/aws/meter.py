@@ -7,10 +7,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
-from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
 from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
-from fanout.model.file_system import Behind, Described, Reading, Readings, ThroughputMode
+from fanout.model.file_system import (
+    CREDITS,
+    IO_LIMIT,
+    LOOK_BACK_SECONDS,
+    METERED,
+    PERIOD_SECONDS,
+    PERMITTED,
+    Behind,
+    Described,
+    Reading,
+    Readings,
+    ThroughputMode,
+)
 
 # The cautious statistic of each minute: the least of credits and rates, the most of use.
 _STATISTICS = {CREDITS: "Minimum", PERMITTED: "Minimum", IO_LIMIT: "Maximum", METERED: "Sum"}

@@ -16,7 +16,6 @@ from fanout.model.books import Count
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError
 from fanout.model.outcome import TROUBLE
-from fanout.ports.clock import Clock
 from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End, note_key
 
 Done = TypeVar("Done")
@@ -28,15 +27,17 @@ class TaskNotes:
     ``cursor`` is how many entries of the shard were settled before this task.
     """
 
-    def __init__(self, phase: str, shard_id: str, ledger: Ledger, nonce: str, clock: Clock, cursor: int = 0) -> None:
-        self._phase, self._ledger, self._clock, self._before = phase, ledger, clock, cursor
-        self._begun = Attempt(shard_id, nonce, clock.now())
+    def __init__(
+        self, phase: str, shard_id: str, ledger: Ledger, nonce: str, now: Callable[[], float], cursor: int = 0
+    ) -> None:
+        self._phase, self._ledger, self._now, self._before = phase, ledger, now, cursor
+        self._begun = Attempt(shard_id, nonce, now())
         self.due_at = self._begun.began + FIRST_NOTE_SECONDS
         self._written = False
 
     def write(self, worked: Count, failures: Mapping[str, int]) -> None:
         """Note what this task has worked on so far, whether it is due or not."""
-        now = self._clock.now()
+        now = self._now()
         self.due_at = now + (NOTE_EVERY_SECONDS if self._written else FIRST_NOTE_SECONDS)
         self._written = True
         cursor = self._before + worked.entries
@@ -59,7 +60,7 @@ class TaskNotes:
         entries = 0
         for index, one in done:
             entries, size = entries + 1, size + size_of(one)
-            if self._clock.now() >= self.due_at:
+            if self._now() >= self.due_at:
                 self.write(Count(entries, size), {})
             yield index, one
 

@@ -91,7 +91,7 @@ class ShardTask:
     def notes(self, more: int = 0) -> TaskNotes:
         """The notes of the task's progress from now on; so many ``more`` items are done, and not yet settled."""
         context, cursor = self.context, self.settled + more
-        return TaskNotes(self._phase, self.shard.id, self.ledger, context.nonce, context.clock, cursor)
+        return TaskNotes(self._phase, self.shard.id, self.ledger, context.nonce, context.clock.now, cursor)
 
     def admit(self) -> bool:
         """Wait until the rates of the run let one more entry begin; whether there is time."""

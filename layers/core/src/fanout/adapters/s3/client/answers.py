@@ -18,6 +18,7 @@ from msgspec import Struct
 from fanout.adapters.http.curl import PARTIAL
 from fanout.adapters.http.transport import Response
 from fanout.model.checksum import to_base64
+from fanout.model.entry import bare
 
 CHECKSUM = "x-amz-checksum-crc64nvme"
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19})")
@@ -40,7 +41,7 @@ class ObjectAsked(Struct, frozen=True):
         etag = response.headers.get("etag", "")
         if not etag:
             raise WrongAnswer("an object without an ETag")
-        if self.etag and etag != self.etag and _bare(etag) != _bare(self.etag):
+        if self.etag and etag != self.etag and bare(etag) != bare(self.etag):
             raise WrongAnswer(f"the ETag is {etag}, {self.etag} was asked for")
         if self.byte_range is not None:
             length = response.taken_bytes + len(response.body)
@@ -54,7 +55,7 @@ def holds_from(begun: Response, etag: str, asked: tuple[int, int]) -> bool:
     """Whether what came of a part that broke off is the beginning of what was asked for."""
     theirs = begun.headers.get("etag", "")
     said = _CONTENT_RANGE.fullmatch(begun.headers.get("content-range", ""))
-    if not theirs or (etag and _bare(etag) != _bare(theirs)) or said is None:
+    if not theirs or (etag and bare(etag) != bare(theirs)) or said is None:
         return False
     first, last, total = map(int, said.groups())
     return (first, last) == (asked[0], min(asked[1], total - 1))
@@ -108,11 +109,6 @@ def hold_there(response: Response) -> Response:
 def _require_status(response: Response, status: int) -> None:
     if response.status != status:
         raise WrongAnswer(f"the status is {response.status}, {status} answers this")
-
-
-def _bare(etag: str) -> str:
-    """An ETag without its quotes, which some servers leave out in a listing."""
-    return etag.strip('"')
 
 
 def _require_range(said: str, length: int, asked: tuple[int, int]) -> None:

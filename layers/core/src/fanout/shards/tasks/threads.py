@@ -1,0 +1,25 @@
+"""The threads of a function that copies, as the forecast of its run says."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.facts import tuning
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+
+
+class _Pace(Struct, frozen=True):
+    threads: int
+
+
+class _Paced(Struct, frozen=True):
+    """The part of forecast.json that a task reads."""
+
+    pace: _Pace
+
+
+def threads_of(ledger: Ledger) -> int:
+    """The threads; all of them in a run that has no forecast."""
+    found = ledger.find(keys.FORECAST, _Paced)
+    return tuning.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads
