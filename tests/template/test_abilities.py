@@ -37,10 +37,8 @@ CHECKED = {
 # What is called of other services than S3: the actions that the adapters of boto3 name.
 CALLED_ELSEWHERE = {
     action
-    for adapter in ("step_functions", "meter", "s3_files", "lambda_account", "signer", "checksum_jobs", "assumed_role")
-    for action in re.findall(
-        r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/aws/{adapter}.py").read_text(encoding="utf-8")
-    )
+    for adapter in sorted((PACKAGE / "adapters/aws").glob("*.py"))
+    for action in re.findall(r'our_errors\("(\w+:\w+)"', adapter.read_text(encoding="utf-8"))
 }
 # What no code of ours calls, by who does; the permission is checked against the function's role all the same.
 CALLED_BY_SERVICES = {
