@@ -204,7 +204,7 @@ func (s *service) bucket(w http.ResponseWriter, r *http.Request, bucket string) 
 	prefix := root + query.Get("prefix")
 	after := root + max(query.Get("start-after"), query.Get("continuation-token"), query.Get("marker"))
 	delimiter := query.Get("delimiter")
-	keys := s.store.keys()
+	keys := s.store.keys(bucket)
 	at := sort.SearchStrings(keys, max(prefix, after))
 	var rows, prefixes strings.Builder
 	count, last, seen := 0, "", ""

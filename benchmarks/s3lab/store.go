@@ -36,12 +36,12 @@ type store struct {
 	mutex   sync.RWMutex
 	objects map[string]*object
 	uploads map[string]*upload
-	sorted  []string // the keys in order, nil after a change of the set of keys
+	sorted  map[string][]string // the keys of a bucket in order, gone after a change of their set
 	number  int64
 }
 
 func newStore() *store {
-	return &store{objects: map[string]*object{}, uploads: map[string]*upload{}}
+	return &store{objects: map[string]*object{}, uploads: map[string]*upload{}, sorted: map[string][]string{}}
 }
 
 func (s *store) get(key string) *object {
@@ -62,7 +62,7 @@ func (s *store) put(key string, parts [][]byte, headers map[string]string, crc s
 	s.number++
 	found.etag = fmt.Sprintf("\"%032x-1\"", s.number)
 	if s.objects[key] == nil {
-		s.sorted = nil
+		delete(s.sorted, bucketOf(key))
 	}
 	s.objects[key] = found
 	return found
@@ -73,7 +73,7 @@ func (s *store) removeOne(key string) {
 	defer s.mutex.Unlock()
 	if s.objects[key] != nil {
 		delete(s.objects, key)
-		s.sorted = nil
+		delete(s.sorted, bucketOf(key))
 	}
 }
 
@@ -85,20 +85,30 @@ func (s *store) remove(prefix string) {
 			delete(s.objects, key)
 		}
 	}
-	s.sorted = nil
+	delete(s.sorted, bucketOf(prefix))
 }
 
-func (s *store) keys() []string {
+func bucketOf(key string) string {
+	bucket, _, _ := strings.Cut(key, "/")
+	return bucket
+}
+
+// What is written to one bucket must not make a listing of another one slow: S3 sorts none.
+func (s *store) keys(bucket string) []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.sorted == nil {
-		s.sorted = make([]string, 0, len(s.objects))
+	found := s.sorted[bucket]
+	if found == nil {
+		found = []string{}
 		for key := range s.objects {
-			s.sorted = append(s.sorted, key)
+			if strings.HasPrefix(key, bucket+"/") {
+				found = append(found, key)
+			}
 		}
-		sort.Strings(s.sorted)
+		sort.Strings(found)
+		s.sorted[bucket] = found
 	}
-	return s.sorted
+	return found
 }
 
 func (s *store) begin(key string, headers map[string]string) string {
@@ -161,7 +171,7 @@ func (s *store) load(directory, prefix string) error {
 
 // save writes what a client put below a directory, to be compared.
 func (s *store) save(prefix, directory string) error {
-	for _, key := range s.keys() {
+	for _, key := range s.keys(bucketOf(prefix)) {
 		if !strings.HasPrefix(key, prefix) || strings.HasSuffix(key, "/") {
 			continue
 		}
