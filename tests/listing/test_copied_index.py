@@ -119,5 +119,8 @@ def test_a_path_is_looked_for_in_the_file_that_holds_it(paths: list[str], data: 
     for number, path in enumerate(paths):
         held = index.holding(path)
         assert held is not None and held == [file for file in files if int(file.key) <= number][-1]
+    some = data.draw(st.lists(st.sampled_from([*paths, "", "a", "b/"]), min_size=1)) if paths else [""]
+    some.sort(key=os.fsencode)
+    assert index.holding_each(some) == list(map(index.holding, some))
     for path in ("", "\udcff" * 4):
         assert index.holding(path) is None

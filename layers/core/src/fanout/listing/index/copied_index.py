@@ -206,3 +206,10 @@ class IndexFiles:
         if number < 0 or key > os.fsencode(self._files[number].last):
             return None
         return self._files[number]
+
+    def holding_each(self, paths: Sequence[str]) -> list[IndexFile | None]:
+        """``holding`` of paths that come in their order; mostly one file holds them all."""
+        first, last = self.holding(paths[0]), self.holding(paths[-1])
+        if first is not None and first is last:
+            return [first] * len(paths)
+        return list(map(self.holding, paths))

@@ -96,8 +96,7 @@ class EarlierIndex:
         if self._earlier is None:
             return [Standing.UNKNOWN] * len(source)
         found: list[Standing] = []
-        held = [self._files.holding(path) for path in source.paths]
-        for file, some in groupby(held):
+        for file, some in groupby(self._files.holding_each(source.paths)):
             start = len(found)
             end = start + sum(1 for _ in some)
             part = self._part(file) if file else _NOTHING
