@@ -44,7 +44,7 @@ def tree(root: Path) -> PosixTree:
 
 def staged(root: Path) -> list[Path]:
     """What stands in the directories of attempts, processes and threads."""
-    return [path for path in root.rglob(".fanout-staging-*/*/*") if not path.is_dir()]
+    return [path for path in root.rglob(".fanout-staging-*/**/*") if not path.is_dir()]
 
 
 def test_a_symlink_in_the_destinations_path_is_not_followed(root: Path, tree: PosixTree, tmp_path: Path) -> None:

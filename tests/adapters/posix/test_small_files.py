@@ -56,7 +56,7 @@ class Pair:
         return entry
 
     def staged(self) -> list[Path]:
-        return [path for path in self.here.rglob(".fanout-staging-*/*/*") if not path.is_dir()]
+        return [path for path in self.here.rglob(".fanout-staging-*/**/*") if not path.is_dir()]
 
 
 class Disk:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 # files of each thread take half of them: in an attempt of few files the other half would cost more than it saves.
 _DIRECTORIES = 32
 _AT_FIRST, _FIRST_FILES = _DIRECTORIES // 2, 8
+# So many lie in the run's directory, and each other one in one of these: a kernel makes and removes the names in a
+# directory one after the other.
+_ROOTS = 4
 _THREADS_A_PROCESS = tuning.CLIENT_OPERATIONS_IN_FLIGHT // tuning.COPY_PROCESSES
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 
@@ -71,7 +74,8 @@ class Staging:
             here.number, here.files = process * _THREADS_A_PROCESS + next(self._threads), 0
         here.files += 1
         own = here.number % (_AT_FIRST if here.files <= _FIRST_FILES else _DIRECTORIES)
-        return f"{self.path}{self._nonce}.{own}/", f"{process}-{next(self._numbers)}"
+        below = f"{own}/" if own >= _ROOTS else ""
+        return f"{self.path}{self._nonce}.{own % _ROOTS}/{below}", f"{process}-{next(self._numbers)}"
 
     def above(self, path: str) -> Held:
         """The directory of a path, made if it is not there, for a staged file to get its place in.
