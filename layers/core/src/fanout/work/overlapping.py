@@ -15,6 +15,7 @@ from fanout.work.threads import done_by_threads
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
+_OF_A_THREAD = 2
 # Works on an item; yields whenever it would have to wait for an answer under way.
 Work = Callable[[Item], Generator[None, None, Done]]
 
@@ -33,7 +34,8 @@ def overlap_on(
     ``may_wait`` says whether an item may be left waiting; otherwise it is worked on to its end. Items begun
     before the time is up are finished. The more threads there are, the fewer items each of them begins.
     Each item under way has a connection, and opening one costs more than a small item: few are under way at first,
-    and more with each that is done.
+    and more with each that is done. Two of each thread always are: threads are added only while they wait, and the
+    answer to one comes while the other is worked on.
     ``admit`` says whether an item may begin, at once or after a wait. A thread with items under way continues
     those instead of waiting, because an answer that no thread receives is broken off.
     """
@@ -95,4 +97,4 @@ def overlap_on(
 def under_way_of_a_thread(threads: int, done: int) -> int:
     """How many items each of so many threads may have under way when so many are done."""
     most = min(tuning.ENTRIES_UNDER_WAY, tuning.ENTRIES_UNDER_WAY_FIRST + done // tuning.ENTRIES_A_CONNECTION)
-    return min(tuning.THREAD_ENTRIES_UNDER_WAY, max(1, most // threads))
+    return min(tuning.THREAD_ENTRIES_UNDER_WAY, max(_OF_A_THREAD, most // threads))
