@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
 from fanout.verifying.begin_verification import begin_verification
 from tests.support.flow import REQUEST, World
+from tests.support.memory_store import MemoryStore
 
 STACK = 10  # what ``World.plan`` takes for the stack's MaxConcurrency
 
@@ -89,6 +92,38 @@ def test_reserved_concurrency_is_what_counts_where_there_is_some() -> None:
     assert functions_of(world) == 4
     assert "ReservedFanOutConcurrency is 4" in lowered(summary["notes"])[0]
     assert world.account.asked == 0  # type: ignore[union-attr]
+
+
+class ListedStore(MemoryStore):
+    """Says when it is asked for the run's ledger."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = threading.Event()
+
+    def list(self, prefix: str) -> Iterator[str]:
+        self.is_asked.set()
+        return super().list(prefix)
+
+
+class SlowAccount(Account, kw_only=True):
+    """Answers when other questions of the plan are under way."""
+
+    store: ListedStore
+
+    def unreserved_concurrency(self) -> int:
+        assert self.store.is_asked.wait(10), "nothing else is asked meanwhile"
+        return super().unreserved_concurrency()
+
+
+def test_other_questions_of_the_plan_do_not_wait_for_the_quota() -> None:
+    """boto3 takes as long to load as the other requests of a plan together."""
+    store = ListedStore()
+    world = World(store=store)
+    world.source.put("file", Kind.FILE, b"x")  # type: ignore[attr-defined]
+    world.account = SlowAccount(10, [], store=store)
+    assert world.plan(REQUEST)
+    assert functions_of(world) == 8
 
 
 def test_without_an_account_to_ask_nothing_is_noted() -> None:

@@ -39,8 +39,8 @@ def measure_file_systems(
     calibrations: Mapping[str, Calibration],
     unmeasured: Collection[str],
     notes: list[str],
-) -> None:
-    """Write file-systems.json: the state of each mount of the request whose file system has an id.
+) -> MeasuredFileSystems:
+    """What file-systems.json says: the state of each mount of the request whose file system has an id.
 
     A file system that cannot be described counts as the smallest there is. Metrics that cannot be read count as
     missing. The run continues, and notes say what is assumed and why. A limit that a probe found is the most that the
@@ -58,9 +58,7 @@ def measure_file_systems(
             state = measured.get(mount) or FileSystemState(ThroughputMode.ASSUMED, limit)
             measured[mount] = replace(state, probed_bytes_per_second=limit)
     known = {mount: ids[mount] for mount in sorted(mounts & ids.keys())}
-    context.ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems(measured, known))
-    if notes:
-        context.ledger.note("measure", notes)
+    return MeasuredFileSystems(measured, known)
 
 
 def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:

@@ -47,7 +47,7 @@ _FIRST: Final = (names.NOTES, names.LINKS, names.BIG_FILES)
 _LAST: Final = (names.SUMMARY,)
 # No record of the same step tells that these are there; each state but the one that writes them comes after its end.
 _SAID_ALONE: Final = (
-    *("phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
+    *(names.REQUEST, "phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
     *(names.SOURCE_FENCED, names.FORECAST, names.PACING_PLAN, names.SHARDS),
     *(names.FAILURES, names.REPORT, "segments/round-"),
 )

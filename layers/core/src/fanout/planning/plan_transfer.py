@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,6 +44,9 @@ from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
+# The quota, the calibrations, the buckets' regions, the run's ledger and the file systems' figures.
+_ASKED_AT_ONCE = 5
+
 
 def no_functions(_plan: Plan) -> Json:
     """None: the run is carried out in one process."""
@@ -65,47 +69,55 @@ def plan_transfer(
     ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
     """
     began = context.clock.now()
-    earlier = find_earlier_run(document, context.ledger)
-    document = earlier.document if earlier else document
-    request = with_prices_of(
-        context.deployed, parse_request(document, mounts, max_concurrency, context.deployed.function)
-    )
-    request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
-    refuse_work_bucket(request, bucket)
-    check_signer(request, context)
-    notes: list[str] = []
-    behind = find_behind(request, context, notes)
-    request = without_own_names(request, behind, notes)
-    if earlier:
-        check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
-    calibrations, uncalibrated = read_calibrations(request, context)
-    notes += uncalibrated
-    quota = find_quota(context, notes)
-    request = within_quota(request, quota, context, notes)
-    plan = Plan(
-        context.ledger.run_id,
-        request,
-        rates_of(request, calibrations),
-        earlier.resumes if earlier else (),
-        creations_of(request, calibrations),
-        quota,
-        began,
-        Origin(execution, bucket, __version__),
-        move_began=_move_began(request, earlier, began),
-        behind=behind,
-        asked=asked_at(context.ledger, began),
-        regions=find_far(request, context),
-    )
-    check_checksums(plan, context.deployed)
-    check_finish(plan)
-    called = functions(plan)
-    refuse_behind(plan, bucket)
-    check_ends(plan, context, on_mount=False)
-    notes += refuse_same_bucket(plan, context)
-    notes += notes_of_owners(plan, context)
-    ledger = context.ledger
-    check_new(ledger)
-    other = take_turn(plan, execution, context)
+    of_quota: list[str] = []
+    measured: list[str] = []
+    with ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix="plan") as pool:
+        quota = pool.submit(find_quota, context, of_quota)  # which loads boto3, while the others wait for answers
+        earlier = find_earlier_run(document, context.ledger)
+        document = earlier.document if earlier else document
+        request = with_prices_of(
+            context.deployed, parse_request(document, mounts, max_concurrency, context.deployed.function)
+        )
+        request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
+        refuse_work_bucket(request, bucket)
+        check_signer(request, context)
+        asked = pool.submit(asked_at, context.ledger, began)
+        reading, finding = pool.submit(read_calibrations, request, context), pool.submit(find_far, request, context)
+        notes: list[str] = []
+        behind = find_behind(request, context, notes)
+        request = without_own_names(request, behind, notes)
+        if earlier:
+            check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
+        calibrations, uncalibrated = reading.result()
+        notes += uncalibrated
+        measuring = pool.submit(measure_file_systems, request, context, calibrations, behind, measured)
+        plan = Plan(
+            context.ledger.run_id,
+            request,
+            rates_of(request, calibrations),
+            earlier.resumes if earlier else (),
+            creations_of(request, calibrations),
+            None,
+            began,
+            Origin(execution, bucket, __version__),
+            move_began=_move_began(request, earlier, began),
+            behind=behind,
+            asked=asked.result(),
+            regions=finding.result(),
+        )
+        check_checksums(plan, context.deployed)
+        check_finish(plan)
+        called = functions(plan)
+        refuse_behind(plan, bucket)
+        check_ends(plan, context, on_mount=False)
+        notes += refuse_same_bucket(plan, context)
+        notes += notes_of_owners(plan, context)
+        ledger = context.ledger
+        check_new(ledger)
+        other = take_turn(plan, execution, context)
+        plan = replace(plan, quota=quota.result())
+    plan = replace(plan, request=within_quota(request, plan.quota, context, of_quota))
+    request, notes = plan.request, notes + of_quota + measured
     if other is not None:
         # Imported here, because other runs do not need it and would pay its import time.
         from fanout.summary.skipped import skip_run
@@ -119,7 +131,9 @@ def plan_transfer(
     ledger.begin("plan", plan.began)
     note_earlier_run(plan, ledger)
     write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
-    measure_file_systems(request, context, calibrations, behind, notes)
+    ledger.write(keys.FILE_SYSTEMS, measuring.result())
+    if notes:
+        ledger.note("measure", notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
     if request.course.goes_back:
