@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from dataclasses import dataclass, field
 from math import inf
 
@@ -10,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanout.ledger.ledger import Ledger
 from fanout.work.rates import throttle
 from fanout.work.rates.shares import Bucket, Presence, entitled
+from fanout.work.rates.throttle import Throttle
 from tests.support.functions_at_work import simulate
+from tests.support.memory_store import MemoryStore
 
 TIMES = st.integers(0, 300).map(float)
 SPANS = st.tuples(TIMES, TIMES).map(sorted)
@@ -96,3 +101,21 @@ def test_the_sum_keeps_within_a_tenth_over_every_minute(case: Case, monkeypatch:
     windows = [sum(used[start : start + 60]) / 60 for start in range(60, 240, 5)]
     assert max(windows) <= case.rate * (1 + case.expected)
     assert min(windows) >= case.rate * (1 - case.expected)
+
+
+class SideBySide(MemoryStore):
+    """Answers two questions when both are asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Barrier(2)
+
+    def get(self, key: str) -> bytes:
+        self.asked.wait(10)
+        return super().get(key)
+
+
+def test_the_limits_and_the_rate_of_the_pacing_are_asked_side_by_side() -> None:
+    limiter = Throttle("copy", Ledger(SideBySide(), "run"), "me", time.time, time.sleep)
+    assert not limiter.holds()
+    assert limiter.problem == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import takewhile
 from math import floor, inf
@@ -175,8 +176,10 @@ class Throttle(TaskLimiter):
 
     def _limits(self) -> tuple[RunLimits, PacedRate]:
         whole = self._ledger.whole_run()
-        wanted, rate = whole.find(keys.LIMITS, RunLimits), whole.find(keys.PACED_RATE, PacedRate)
-        return wanted or RunLimits(), rate or PacedRate()
+        with ThreadPoolExecutor(1, thread_name_prefix="limits") as pool:  # which ends here: see ``copy_shard`` on forks
+            pacing = pool.submit(whole.find, keys.PACED_RATE, PacedRate)
+            wanted = whole.find(keys.LIMITS, RunLimits)
+        return wanted or RunLimits(), pacing.result() or PacedRate()
 
     def _present(self) -> list[Presence]:
         """The functions of this phase at work now or lately."""
