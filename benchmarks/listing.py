@@ -117,7 +117,7 @@ def _filled(given: argparse.Namespace, shape: str) -> Iterator[tuple[str, str]]:
         with versitygw.server(given.versitygw, Path(folder)) as url:
             key = versitygw.KEY
             client = S3Client(Endpoint("us-east-1", url), lambda: Credentials(key, key))
-            client.call("CreateBucket", "PUT", versitygw.BUCKET, body=b"")
+            client.request("CreateBucket", "PUT", versitygw.BUCKET, body=b"").result()
             make_files(next(Path(folder).rglob(versitygw.BUCKET)), given.entries, deep=shape == "deep")
             yield url, versitygw.BUCKET
 

@@ -144,11 +144,11 @@ class TestStrictS3:
         with wires(LyingS3(truth, Conductor(lambda fault, attempt: None), "")):
             etag = client.put_object("a-bucket", "k", b"one", crc64nvme=crc64nvme(b"one"))
             with pytest.raises(PreconditionFailed):
-                client.put_object("a-bucket", "k", b"two", if_none_match="*")
+                client.put_object("a-bucket", "k", b"two", {"if-none-match": "*"})
             with pytest.raises(PreconditionFailed):
                 client.get_object("a-bucket", "k", if_match='"other"')
             with pytest.raises(NotFound):
-                client.put_object("a-bucket", "none", b"two", if_match=etag)
+                client.put_object("a-bucket", "none", b"two", {"if-match": etag})
             assert client.get_object("a-bucket", "k", byte_range=(1, 2)).body == b"ne"
 
     def test_checksums_hold(self, truth: StrictS3, client: S3Client) -> None:

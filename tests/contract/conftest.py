@@ -103,7 +103,7 @@ def client_of(server: S3Server) -> S3Client:
 def new_bucket(client: S3Client) -> str:
     """The name of a new empty bucket."""
     name = f"bucket-{os.getpid()}-{next(_numbers)}"
-    client.call("CreateBucket", "PUT", name, body=b"")
+    client.request("CreateBucket", "PUT", name, body=b"").result()
     return name
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanout.adapters.aws.lambda_account import LambdaAccount
+from fanout.adapters.aws.meter import LambdaAccount
 from fanout.model.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer

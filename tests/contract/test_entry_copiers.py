@@ -214,11 +214,11 @@ def test_copy_in_parts_that_stops_leaves_no_upload(s3_ends: S3Ends) -> None:
     questions = itertools.count()
     with pytest.raises(TimeUp):
         s3_ends.copier().copy(entry, Deadline(lambda: next(questions) >= 1, 0))
-    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
+    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket) == []
     s3_ends.put("f", b"y" * (3 * PART))
     with pytest.raises(ItemError):
         s3_ends.copier().copy(entry, NEVER)
-    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
+    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket) == []
 
 
 @pytest.mark.parametrize("size", [1, 256 * MIB, 256 * MIB + 1, 5 * 1024 * GIB, 48_800 * GIB])

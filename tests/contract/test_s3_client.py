@@ -62,7 +62,7 @@ def test_range_comes_with_the_size_of_the_whole(client: S3Client, bucket: str) -
 def test_conditions_that_do_not_hold(client: S3Client, bucket: str) -> None:
     client.put_object(bucket, "key", b"old")
     with pytest.raises(PreconditionFailed):
-        client.put_object(bucket, "key", b"new", if_none_match="*")
+        client.put_object(bucket, "key", b"new", {"if-none-match": "*"})
     with pytest.raises(PreconditionFailed):
         client.get_object(bucket, "key", if_match='"other"')
     with pytest.raises(PreconditionFailed):
@@ -93,13 +93,13 @@ def test_what_is_missing(client: S3Client, bucket: str) -> None:
 def test_multipart_upload_with_the_checksum_of_the_whole(client: S3Client, bucket: str) -> None:
     parts = [b"a" * PART_BYTES, b"tail"]
     upload_id = client.create_multipart_upload(bucket, "key", {"x-amz-meta-a": "1"})
-    assert [upload.key for upload in client.list_multipart_uploads(bucket, prefix="k").uploads] == ["key"]
+    assert [upload.key for upload in client.list_multipart_uploads(bucket, prefix="k")] == ["key"]
     done = [
         client.upload_part(bucket, "key", upload_id, number, part, crc64nvme(part))
         for number, part in enumerate(parts, start=1)
     ]
     listed = client.list_parts(bucket, "key", upload_id)
-    assert [(part.number, part.etag) for part in listed.parts] == [(part.number, part.etag) for part in done]
+    assert listed == [part.etag for part in done]
     assert all_keys(client, bucket) == []
     whole = combine(crc64nvme(parts[0]), crc64nvme(parts[1]), len(parts[1]))
     size = sum(map(len, parts))
@@ -130,7 +130,7 @@ def test_multipart_upload_from_ranges_of_another_object(client: S3Client, bucket
 def test_aborted_upload_is_gone(client: S3Client, bucket: str) -> None:
     upload_id = client.create_multipart_upload(bucket, "key")
     client.abort_multipart_upload(bucket, "key", upload_id)
-    assert client.list_multipart_uploads(bucket).uploads == []
+    assert client.list_multipart_uploads(bucket) == []
     with pytest.raises(NotFound):
         client.list_parts(bucket, "key", upload_id)
 
@@ -179,8 +179,8 @@ def test_one_bucket_under_two_names_is_told_from_two_buckets(
     aliased.alias = ("an-s3alias", bucket)
     assert is_one_bucket(aliased, bucket, "an-s3alias", "p/mark")
     assert is_one_bucket(aliased, "an-s3alias", bucket, "p/mark")
-    assert client.list_multipart_uploads(bucket).uploads == []
-    assert client.list_multipart_uploads(other).uploads == []
+    assert client.list_multipart_uploads(bucket) == []
+    assert client.list_multipart_uploads(other) == []
     with pytest.raises(InvalidRequest, match="does not exist"):
         is_one_bucket(client, bucket, "no-such-bucket-anywhere", "p/mark")
-    assert client.list_multipart_uploads(bucket).uploads == []
+    assert client.list_multipart_uploads(bucket) == []

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from fanout.model.errors import DestinationBusy
 from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Writer
-from fanout.turns.write_turn import WriteTurns
-from fanout.turns.writers import writers_from_bytes
+from fanout.turns.write_turn import WriteTurns, writers_from_bytes
 from tests.contract.test_versioned_stores import KEY, store
 from tests.support.flow import ManualClock
 from tests.turns.test_writers import plan

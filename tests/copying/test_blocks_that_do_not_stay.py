@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from fanout.adapters.posix.blocks import SharedDescriptor
+from fanout.adapters.posix.target import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree

@@ -42,12 +42,12 @@ REQUESTS: dict[str, Callable[[S3Client], Any]] = {
     "head bucket": lambda s3: s3.head_bucket("bucket"),
     "list": lambda s3: s3.list_objects_v2("bucket", prefix="p", start_after="s", continuation="c", delimiter="/"),
     "time": lambda s3: s3.time_ns("bucket", "p"),
-    "uploads": lambda s3: s3.list_multipart_uploads("bucket", prefix="p", key_marker="k", upload_id_marker="u"),
+    "uploads": lambda s3: s3.list_multipart_uploads("bucket", prefix="p"),
     "ownership": lambda s3: s3.get_bucket_ownership_controls("bucket"),
     "get": lambda s3: s3.get_object("bucket", "key", if_match="e", byte_range=(0, 1)),
     "head": lambda s3: s3.head_object("bucket", "key", if_match="e"),
-    "put if match": lambda s3: s3.put_object("bucket", "key", b"", WRITTEN, crc64nvme=1, if_match="e"),
-    "put if none": lambda s3: s3.put_object("bucket", "key", b"", WRITTEN, crc64nvme=1, if_none_match="*"),
+    "put if match": lambda s3: s3.put_object("bucket", "key", b"", {**WRITTEN, **CONDITIONS[0]}, crc64nvme=1),
+    "put if none": lambda s3: s3.put_object("bucket", "key", b"", {**WRITTEN, **CONDITIONS[1]}, crc64nvme=1),
     "copy": lambda s3: s3.copy_object(*ENDS, {**WRITTEN, **REPLACED}, source_if_match="e"),
     "copy if match": lambda s3: s3.copy_object(*ENDS, CONDITIONS[0]),
     "copy if none": lambda s3: s3.copy_object(*ENDS, CONDITIONS[1]),
@@ -60,7 +60,7 @@ REQUESTS: dict[str, Callable[[S3Client], Any]] = {
     "part copied": lambda s3: s3.upload_part_copy(
         "bucket", "key", "u", 1, "other", "source", byte_range=(0, 1), source_if_match="e"
     ),
-    "parts": lambda s3: s3.list_parts("bucket", "key", "u", marker=1),
+    "parts": lambda s3: s3.list_parts("bucket", "key", "u"),
     "complete if match": lambda s3: s3.complete_multipart_upload(
         "bucket", "key", "u", [Part(1, "e", "c")], CONDITIONS[0], crc64nvme=1, size=1
     ),

@@ -27,8 +27,7 @@ from fanout.planning.event_batches import parse_events
 from fanout.planning.start_batch import start_batch
 from fanout.request.manifest import ManifestLocation
 from fanout.request.parse import parse_request
-from fanout.turns.write_turn import WriteTurns
-from fanout.turns.writers import list_key, writers_from_bytes
+from fanout.turns.write_turn import WriteTurns, list_key, writers_from_bytes
 from tests.support.memory_store import MemoryStore
 
 DIGITS = "1" + "0" * 40
@@ -62,7 +61,7 @@ DECODERS: dict[str, Callable[[str], Any]] = {
     "listing/manifests/inventory.py": lambda text: read_inventory(
         text.encode(), ManifestLocation("a-bucket", "manifest.json"), "a-bucket"
     ),
-    "turns/writers.py": lambda text: writers_from_bytes(f'{{"writers": {text}}}'.encode()),
+    "turns/write_turn.py": lambda text: writers_from_bytes(f'{{"writers": {text}}}'.encode()),
     "planning/start_batch.py": batch_template,
     "planning/event_batches.py": lambda text: parse_events(f'{{"Records": [], "x": {text}}}'),
     "certificate/document.py": lambda text: read_canonical(f'{{"a":{text}}}'.encode()),

@@ -13,8 +13,7 @@ from fanout.model.entry import Kind
 from fanout.model.errors import DestinationBusy, InvalidRequest
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.summary.summarise_transfer import summarise_transfer
-from fanout.turns.write_turn import OLDEST_ASKED, WriteTurns
-from fanout.turns.writers import writers_from_bytes
+from fanout.turns.write_turn import OLDEST_ASKED, WriteTurns, writers_from_bytes
 from tests.summary.test_summary_schema import VALIDATOR
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree

@@ -13,7 +13,7 @@ from typing import Any
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.turns.writers import writers_from_bytes
+from fanout.turns.write_turn import writers_from_bytes
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.conductor import Attempt
 from tests.adversary.lab import Lab

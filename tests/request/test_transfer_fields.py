@@ -12,7 +12,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
 from fanout.resuming.rules import MAY_DIFFER
-from fanout.turns.writers import writer_of
+from fanout.turns.write_turn import writer_of
 
 REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""), limits=Limits(10))
 

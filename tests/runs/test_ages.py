@@ -12,7 +12,7 @@ from fanout.ledger import keys
 from fanout.listing.index.copied_index import IndexOf, transfer_digest
 from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import InvalidRequest
-from fanout.turns.writers import writer_of
+from fanout.turns.write_turn import writer_of
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.resumed import contents

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.staging import Staging
+from fanout.adapters.posix.target import StagedBlocks
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion

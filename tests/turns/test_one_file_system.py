@@ -10,8 +10,7 @@ import pytest
 
 from fanout.model.errors import DestinationBusy
 from fanout.ports.store import VersionedStore
-from fanout.turns.write_turn import WriteTurns
-from fanout.turns.writers import writers_from_bytes
+from fanout.turns.write_turn import WriteTurns, writers_from_bytes
 from tests.contract.test_write_turns import Known, ReadTogether
 from tests.support.flow import ManualClock
 from tests.support.memory_store import MemoryStore

@@ -1,4 +1,4 @@
-"""Which runs may write at the same time: the table of ``fanout.turns.writers``."""
+"""Which runs may write at the same time: the table of ``fanout.turns.write_turn``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.ports.turns import Writer
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.turns.writers import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
+from fanout.turns.write_turn import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
 
 APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS
 BASE = {"source": "s3://a-bucket/in/", "destination": "efs:///x/y"}

@@ -22,8 +22,7 @@ from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.ports.turns import Fence
 from fanout.summary.summarise_transfer import summarise_transfer
-from fanout.turns.write_turn import WriteTurns
-from fanout.turns.writers import writers_from_bytes
+from fanout.turns.write_turn import WriteTurns, writers_from_bytes
 from tests.support.flow import World
 from tests.support.memory_store import MemoryStore
 from tests.support.nobody import as_nobody, open_directory

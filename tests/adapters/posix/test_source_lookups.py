@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.paths.directories import KEPT_DIRECTORIES, Directories
-from fanout.adapters.posix.paths.lookup import find_destination, find_source
+from fanout.adapters.posix.paths.follow import find_destination, find_source
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from tests.support.names import short_names

@@ -17,7 +17,7 @@ from fanout.ports.turns import Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
-from fanout.turns.fence_others import fence_others
+from fanout.turns.other_runs import fence_others
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 from fanout.work.roots import note_root, refuse_one_root

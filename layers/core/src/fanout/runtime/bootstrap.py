@@ -72,7 +72,7 @@ def make_executions() -> StepFunctionsExecutions:
 
 def make_account() -> Account:
     """The adapter that reads the account's limits from Lambda."""
-    from fanout.adapters.aws.lambda_account import LambdaAccount
+    from fanout.adapters.aws.meter import LambdaAccount
 
     return LambdaAccount(settings().region, settings().lambda_url)
 

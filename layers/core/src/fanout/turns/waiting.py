@@ -56,8 +56,7 @@ def asked_at(ledger: Ledger, now: float) -> float:
 def _note(busy: DestinationBusy, context: Context) -> None:
     now = context.clock.now()
     before = context.ledger.find(keys.WAITING, Waiting)
-    tries = before.tries + 1 if before else 1
-    since = before.since if before else now
+    tries, since = (before.tries + 1, before.since) if before else (1, now)
     waiting = Waiting(busy.holder, busy.held, busy.mode, since, tries, now + longest_pause(tries))
     context.ledger.write(keys.WAITING, waiting)
 

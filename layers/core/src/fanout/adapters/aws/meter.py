@@ -1,4 +1,4 @@
-"""Reads the state of a file system from EFS and CloudWatch, and from S3 Files what it shows, by a request each."""
+"""Reads what a plan asks of AWS, by a request each: the state of a file system, what S3 Files shows, concurrency."""
 
 from __future__ import annotations
 
@@ -107,3 +107,15 @@ def behind(files: Any, access_point: str) -> Behind:
         root = files.get_access_point(accessPointId=access_point).get("rootDirectory", {}).get("path", "/")
         below = root.strip("/")
         return Behind(bucket, found.get("prefix", "") + (f"{below}/" if below else ""))
+
+
+class LambdaAccount:
+    """See ``ports.pacing.Account``; needs lambda:GetAccountSettings."""
+
+    def __init__(self, region: str, url: str = "") -> None:
+        self._lambda = client("lambda", region, url, _ATTEMPTS)
+
+    def unreserved_concurrency(self) -> int:
+        with our_errors("lambda:GetAccountSettings", "the account", lost=Unreachable):
+            found = self._lambda.get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+            return int(found)

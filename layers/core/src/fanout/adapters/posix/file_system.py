@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Self, TypeVar
@@ -197,17 +198,19 @@ class PosixFileSystem:
 
         Raises ``Transient``, and ``Superseded`` where it is gone.
         """
-        try:
-            with self._directories.hold(self._token.path) as staged:
-                return attempt(staged, self._staging.name())
-        except (OSError, ItemError) as error:
-            raise self._passing(f"{action} below /{self._root}", error) from error
+        with self._passing(f"{action} below /{self._root}"), self._directories.hold(self._token.path) as staged:
+            return attempt(staged, self._staging.name())
 
-    def _passing(self, action: str, error: OSError | ItemError) -> Transient:
-        """The failure as one that may pass. Raises ``Superseded`` where the run's staging directory is gone."""
-        if isinstance(error, OSError):
+    @contextmanager
+    def _passing(self, action: str) -> Iterator[None]:
+        """Failures as ones that may pass. Raises ``Superseded`` where the run's staging directory is gone."""
+        try:
+            yield
+        except OSError as error:
             self._token.confirm(error)
-        return Transient(f"{action}: {error.strerror if isinstance(error, OSError) else error.message}")
+            raise Transient(f"{action}: {error.strerror}") from error
+        except ItemError as error:
+            raise Transient(f"{action}: {error.message}") from error
 
     def identity(self) -> str:
         """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""
@@ -242,10 +245,8 @@ class PosixFileSystem:
             raise Transient(f"looking for a published tree above /{self._root}: {error.strerror}") from error
 
     def mark(self) -> None:
-        try:
+        with self._passing(f"marking /{self._stages}"):
             leave_mark(self._directories, self._staging.path)
-        except (OSError, ItemError) as error:
-            raise self._passing(f"marking /{self._stages}", error) from error
 
     def marked(self) -> str | None:
         return find_mark(self._directories, self._root, self._staging.name_of_run)

@@ -6,15 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 
 from fanout.adapters.posix.attributes import apply_link_attributes, group_by_place
-from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import delete_listed
 from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.file_system import PosixFileSystem
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.paths.beneath import open_beneath
-from fanout.adapters.posix.paths.follow import find_followed
-from fanout.adapters.posix.paths.lookup import find_destination, find_source
+from fanout.adapters.posix.paths.follow import find_destination, find_followed, find_source
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -24,7 +22,7 @@ from fanout.adapters.posix.source import (
     is_as_followed,
     open_source,
 )
-from fanout.adapters.posix.target import FileTarget
+from fanout.adapters.posix.target import FileTarget, StagedBlocks
 from fanout.facts import tuning
 from fanout.model.columns import Listed, one_by_one
 from fanout.model.entry import Attributes, Entry, Found, Kind

@@ -9,7 +9,7 @@ from functools import reduce
 
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.client.denials import DECRYPT
+from fanout.adapters.s3.client.faults import DECRYPT
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header

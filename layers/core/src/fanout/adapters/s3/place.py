@@ -38,7 +38,7 @@ def is_one_bucket(client: S3Client, written: str, read: str, key: str) -> bool:
     """
     upload_id = client.create_multipart_upload(written, key, {})
     try:
-        found = client.list_multipart_uploads(read, prefix=key).uploads
+        found = client.list_multipart_uploads(read, prefix=key)
     finally:
         with suppress(NotFound):  # aborted by a request whose answer was lost
             client.abort_multipart_upload(written, key, upload_id)

@@ -11,13 +11,13 @@ from itertools import chain
 from msgspec.structs import replace
 
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.listings import object_pages
 from fanout.adapters.s3.client.reach import reach
 from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.conditions import Condition
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers
-from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import ObjectSource, stored_checksum

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.pages import object_pages
+from fanout.adapters.s3.client.listings import object_pages
 from fanout.model.checksum import crc64nvme
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from fanout.ports.aws import ObjectFound
@@ -29,7 +29,7 @@ class S3WorkStore:
 
     def put_new(self, key: str, data: bytes) -> bool:
         try:
-            self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data), if_none_match="*")
+            self._client.put_object(self._bucket, key, data, {"if-none-match": "*"}, crc64nvme=crc64nvme(data))
         except PreconditionFailed:
             return False
         return True
@@ -59,14 +59,8 @@ class S3WorkStore:
 
     def write_version(self, key: str, data: bytes, version: str) -> None:
         try:
-            self._client.put_object(
-                self._bucket,
-                key,
-                data,
-                crc64nvme=crc64nvme(data),
-                if_match=version,
-                if_none_match="" if version else "*",
-            )
+            condition = {"if-match": version} if version else {"if-none-match": "*"}
+            self._client.put_object(self._bucket, key, data, condition, crc64nvme=crc64nvme(data))
         except NotFound as error:
             raise PreconditionFailed(f"s3://{self._bucket}/{key} is not there any more") from error
 

@@ -13,10 +13,6 @@ import stat
 import struct
 from collections import deque
 from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import ctypes
 
 # /usr/include/asm-generic/unistd.h and linux/openat2.h
 _SYS_OPENAT2 = 437
@@ -59,23 +55,12 @@ def has_openat2() -> bool:
 def _openat2(root: int, path: str, flags: int) -> int:
     import ctypes  # only what follows symlinks needs it
 
+    from fanout.adapters.posix.paths.fresh import answered, libc
+
     # struct open_how: flags, mode, resolve
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
-    name = ctypes.c_char_p(os.fsencode(path))
-    descriptor: int = _libc().syscall(
-        ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), name, ctypes.c_char_p(how), ctypes.c_size_t(len(how))
-    )
-    if descriptor < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return descriptor
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    import ctypes
-
-    return ctypes.CDLL(None, use_errno=True)
+    name, size = ctypes.c_char_p(os.fsencode(path)), ctypes.c_size_t(len(how))
+    return answered(libc().syscall(ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), name, ctypes.c_char_p(how), size))
 
 
 def walk(root: int, path: str, flags: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Attributes and names from the server instead of the NFS client's cache."""
+"""Attributes and names from the server instead of the NFS client's cache; brings ctypes, for what is rare."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def refresh_attributes(descriptor: int) -> None:
     flags = ctypes.c_int(_AT_EMPTY_PATH | _AT_STATX_FORCE_SYNC)
     buffer = ctypes.create_string_buffer(_STATX_BYTES)
     path = ctypes.c_char_p(b"")
-    if _libc().statx(ctypes.c_int(descriptor), path, flags, ctypes.c_uint(_STATX_BASIC_STATS), buffer) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    answered(libc().statx(ctypes.c_int(descriptor), path, flags, ctypes.c_uint(_STATX_BASIC_STATS), buffer))
 
 
 def is_there_again(directory: int, name: str) -> bool:
@@ -41,5 +39,14 @@ def is_there_again(directory: int, name: str) -> bool:
 
 
 @cache
-def _libc() -> ctypes.CDLL:
+def libc() -> ctypes.CDLL:
+    """The C library, for system calls that Python does not offer."""
     return ctypes.CDLL(None, use_errno=True)
+
+
+def answered(result: int) -> int:
+    """The result of one of its calls; raises the ``OSError`` of one that failed."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result

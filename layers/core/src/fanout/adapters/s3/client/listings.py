@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fanout.adapters.s3.client.answers import hold_there
 from fanout.adapters.s3.client.object_page import ObjectPage, PageAsked, parse_object_page
 from fanout.adapters.s3.client.requests import S3Requests
-from fanout.adapters.s3.client.responses import UploadPage, parse_ownership, parse_upload_page, to_seconds
-from fanout.model.errors import NotFound
+from fanout.adapters.s3.client.responses import Upload, parse_ownership, parse_uploads, to_seconds
+from fanout.model.errors import ListingIncomplete, NotFound
+from fanout.work.threads import pool_of_iterator
 
 # What S3 takes a bucket for that has no controls (AmazonS3/latest/userguide/about-object-ownership.html).
 _WITHOUT_CONTROLS = "ObjectWriter"
@@ -17,7 +20,7 @@ class ListingCalls(S3Requests):
 
     def head_bucket(self, bucket: str) -> None:
         """Raise ``InvalidRequest`` or ``AccessDenied`` if the bucket is not there to be listed."""
-        self.call("HeadBucket", "HEAD", bucket, hold=hold_there)
+        self.request("HeadBucket", "HEAD", bucket, hold=hold_there).result()
 
     def list_objects_v2(
         self,
@@ -52,18 +55,14 @@ class ListingCalls(S3Requests):
         """S3's own time, in whole seconds: the Date of an answer."""
         query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", "1")]
         query += [("prefix", prefix)] if prefix else []
-        answer = self.call("ListObjectsV2", "GET", bucket, query=query)
+        answer = self.request("ListObjectsV2", "GET", bucket, query=query).result()
         return to_seconds(answer.headers.get("date", "")) * 1_000_000_000
 
-    def list_multipart_uploads(
-        self, bucket: str, *, prefix: str = "", key_marker: str = "", upload_id_marker: str = ""
-    ) -> UploadPage:
-        """A page of the unfinished multipart uploads under ``prefix`` after the markers."""
-        query = [("uploads", ""), ("encoding-type", "url")]
-        optional = {"prefix": prefix, "key-marker": key_marker, "upload-id-marker": upload_id_marker}
-        query += [(name, value) for name, value in optional.items() if value]
+    def list_multipart_uploads(self, bucket: str, *, prefix: str = "") -> list[Upload]:
+        """The first of the unfinished multipart uploads under ``prefix``."""
+        query = [("uploads", ""), ("encoding-type", "url")] + ([("prefix", prefix)] if prefix else [])
         call = self.request("ListMultipartUploads", "GET", bucket, query=query)
-        return call.read(lambda response: parse_upload_page(response.body, bucket, (key_marker, upload_id_marker)))
+        return call.read(lambda response: parse_uploads(response.body, bucket))
 
     def get_bucket_ownership_controls(self, bucket: str) -> str:
         """The Object Ownership of the bucket, also where none was ever set."""
@@ -74,3 +73,37 @@ class ListingCalls(S3Requests):
             if missing.code != "OwnershipControlsNotFoundError":
                 raise
             return _WITHOUT_CONTROLS
+
+
+def object_pages(
+    client: ListingCalls, bucket: str, prefix: str, *, start_after: str = "", last_key: str = ""
+) -> Iterator[ObjectPage]:
+    """The pages of the keys under ``prefix`` after ``start_after``.
+
+    While the consumer works on a page a thread fetches the next one, and no more than that; none is fetched
+    after a page that reaches ``last_key``. Closing the iterator does not wait for it.
+    Raises ``ListingIncomplete`` where no answer is the page that was asked for, and where pages lead in a circle.
+    """
+
+    def fetch(continuation: str, after: str) -> ObjectPage:
+        return client.list_objects_v2(
+            bucket, prefix=prefix, start_after=start_after, continuation=continuation, after=after
+        )
+
+    page, after = fetch("", start_after), start_after
+    empty: set[str] = set()  # tokens of empty pages in a row, which no order of keys keeps from a circle
+    with pool_of_iterator(1, "list") as pool:
+        while page.truncated:
+            if page.keys:
+                after = page.keys[-1]
+                empty.clear()
+            elif page.continuation in empty:
+                raise ListingIncomplete(f"s3://{bucket}/{prefix}: empty pages lead in a circle")
+            else:
+                empty.add(page.continuation)
+            if last_key and page.keys and page.keys[-1].encode() >= last_key.encode():
+                break
+            ahead = pool.submit(fetch, page.continuation, after)
+            yield page
+            page = ahead.result()
+        yield page

@@ -10,10 +10,9 @@ from fanout.adapters.s3.client.requests import S3Requests
 from fanout.adapters.s3.client.responses import (
     Copied,
     Part,
-    PartPage,
     parse_completed,
     parse_copied,
-    parse_part_page,
+    parse_parts,
     parse_upload_id,
 )
 from fanout.model.checksum import to_base64
@@ -38,8 +37,8 @@ class MultipartCalls(S3Requests):
         headers = {"x-amz-sdk-checksum-algorithm": "CRC64NVME", "x-amz-checksum-crc64nvme": crc}
         query = [("partNumber", str(number)), ("uploadId", upload_id)]
         hold = BytesSent(crc64nvme, is_part=True).hold
-        response = self.call("UploadPart", "PUT", bucket, key, query=query, headers=headers, body=body, hold=hold)
-        return Part(number, response.headers["etag"], crc)
+        call = self.request("UploadPart", "PUT", bucket, key, query=query, headers=headers, body=body, hold=hold)
+        return Part(number, call.result().headers["etag"], crc)
 
     def upload_part_copy(
         self,
@@ -64,11 +63,10 @@ class MultipartCalls(S3Requests):
         copied = call.read(lambda response: parse_copied(response.body, "CopyPartResult"))
         return Part(number, copied.etag, copied.crc64nvme)
 
-    def list_parts(self, bucket: str, key: str, upload_id: str, *, marker: int = 0) -> PartPage:
-        """A page of the parts that the upload holds after number ``marker``."""
-        query = [("uploadId", upload_id), ("part-number-marker", str(marker))]
-        call = self.request("ListParts", "GET", bucket, key, query=query)
-        return call.read(lambda response: parse_part_page(response.body, upload_id, marker))
+    def list_parts(self, bucket: str, key: str, upload_id: str) -> list[str]:
+        """The ETags of the first parts that the upload holds. Raises ``NotFound`` if it is not there."""
+        call = self.request("ListParts", "GET", bucket, key, query=[("uploadId", upload_id)])
+        return call.read(lambda response: parse_parts(response.body, upload_id))
 
     def complete_multipart_upload(
         self,
@@ -104,7 +102,8 @@ class MultipartCalls(S3Requests):
 
     def abort_multipart_upload(self, bucket: str, key: str, upload_id: str) -> None:
         """Discard the upload and its parts. Raises ``NotFound`` if it is not there."""
-        self.call("AbortMultipartUpload", "DELETE", bucket, key, query=[("uploadId", upload_id)], hold=hold_gone)
+        query = [("uploadId", upload_id)]
+        self.request("AbortMultipartUpload", "DELETE", bucket, key, query=query, hold=hold_gone).result()
 
 
 def _part_element(part: Part) -> str:

@@ -73,7 +73,7 @@ class ObjectCalls(S3Requests):
         if if_match:
             headers["if-match"] = if_match
         hold = ObjectAsked(if_match, is_head=True).hold
-        return self.call("HeadObject", "HEAD", bucket, key, headers=headers, hold=hold)
+        return self.request("HeadObject", "HEAD", bucket, key, headers=headers, hold=hold).result()
 
     def put_object(
         self,
@@ -83,14 +83,13 @@ class ObjectCalls(S3Requests):
         headers: Mapping[str, str] = _NO_HEADERS,
         *,
         crc64nvme: int | None = None,
-        if_match: str = "",
-        if_none_match: str = "",
     ) -> str:
-        """Write an object whole and return its ETag; S3 refuses bytes that the checksum does not fit."""
-        begun = self.begin_put_object(
-            bucket, key, body, headers, crc64nvme=crc64nvme, if_match=if_match, if_none_match=if_none_match
-        )
-        return begun.result().headers.get("etag", "")
+        """Write an object whole and return its ETag; S3 refuses bytes that the checksum does not fit.
+
+        ``headers`` may hold a condition, ``if-match`` or ``if-none-match``.
+        """
+        call = self.begin_put_object(bucket, key, body, headers, crc64nvme=crc64nvme)
+        return call.result().headers.get("etag", "")
 
     def begin_put_object(
         self,
@@ -100,18 +99,12 @@ class ObjectCalls(S3Requests):
         headers: Mapping[str, str] = _NO_HEADERS,
         *,
         crc64nvme: int | None = None,
-        if_match: str = "",
-        if_none_match: str = "",
     ) -> Call:
         """The same, its bytes sent and the answer not waited for."""
         sent = dict(headers)
         if crc64nvme is not None:
             sent["x-amz-sdk-checksum-algorithm"] = "CRC64NVME"
             sent["x-amz-checksum-crc64nvme"] = to_base64(crc64nvme)
-        if if_match:
-            sent["if-match"] = if_match
-        if if_none_match:
-            sent["if-none-match"] = if_none_match
         hold = BytesSent(crc64nvme).hold
         return self.request("PutObject", "PUT", bucket, key, headers=sent, body=body, hold=hold).begin()
 
@@ -143,7 +136,7 @@ class ObjectCalls(S3Requests):
     def delete_object(self, bucket: str, key: str, *, if_match: str = "") -> None:
         """Delete the object; one that is not there counts as deleted."""
         headers = {"if-match": if_match} if if_match else _NO_HEADERS
-        self.call("DeleteObject", "DELETE", bucket, key, headers=headers, hold=hold_gone)
+        self.request("DeleteObject", "DELETE", bucket, key, headers=headers, hold=hold_gone).result()
 
     def delete_objects(
         self, bucket: str, keys: Iterable[str], etags: Mapping[str, str] = _NO_HEADERS

@@ -104,27 +104,6 @@ class S3Requests:
         """The headers that a copy request carries for its source bucket."""
         return as_source(self._of_buckets.get(bucket, _NO_HEADERS))
 
-    def call(
-        self,
-        operation: str,
-        method: str,
-        bucket: str,
-        key: str = "",
-        *,
-        query: Iterable[tuple[str, str]] = (),
-        headers: Mapping[str, str] = _NO_HEADERS,
-        body: bytes | None = None,
-        hold: Hold = as_it_is,
-    ) -> Response:
-        """The response of an operation that succeeded, repeated where its failure may pass.
-
-        ``hold`` raises ``WrongAnswer`` for a response that is none to this request. Header names are lower-case.
-        Raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``, ``PreconditionFailed``, ``InvalidRequest``
-        or, for a listing without an answer that is its own, ``ListingIncomplete``.
-        A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
-        """
-        return self.request(operation, method, bucket, key, query=query, headers=headers, body=body, hold=hold).result()
-
     def request(
         self,
         operation: str,
@@ -139,9 +118,15 @@ class S3Requests:
         hold: Hold = as_it_is,
         place: int | None = None,
     ) -> Call:
-        """The same, sent when it is begun or read. ``body_bytes`` is about what the response brings.
+        """An operation, sent when it is begun or read, and repeated where its failure may pass.
 
-        With ``place``, that of the body in its object, ``Call.pieces`` hands it over as it comes.
+        ``hold`` raises ``WrongAnswer`` for a response that is none to this request. Header names are lower-case.
+        ``body_bytes`` is about what the response brings. With ``place``, that of the body in its object,
+        ``Call.pieces`` hands it over as it comes.
+
+        Reading it raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``, ``PreconditionFailed``,
+        ``InvalidRequest`` or, for a listing without an answer that is its own, ``ListingIncomplete``.
+        A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
         """
         way = self._ways.get(bucket, self._way)
         location = locate(way.endpoint, bucket)
@@ -215,8 +200,8 @@ class Call:
     def read(self, take: Callable[[Response], Answer], *, resumes: bool = False) -> Answer:
         """Returns the result of ``take``, which raises ``WrongAnswer`` for the response to another request.
 
-        Repeats and raises as ``S3Requests.call`` does. A retry after a broken exchange uses a new connection, because
-        all kept ones may have stalled for the same reason. If the caller ``resumes``, a partial body raises
+        Repeats and raises as ``S3Requests.request`` says. A retry after a broken exchange uses a new connection,
+        because all kept ones may have stalled for the same reason. If the caller ``resumes``, a partial body raises
         ``ConnectionBroken``, so that the caller asks only for the rest.
         """
         failures, fresh = 0, False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import UTC, datetime
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
@@ -34,27 +34,11 @@ class Copied(Struct, frozen=True):
     crc64nvme: str = ""
 
 
-class PartPage(Struct, frozen=True):
-    """A page of ListParts; ``next_marker`` is 0 on the last one."""
-
-    parts: list[Part]
-    next_marker: int
-
-
 class Upload(Struct, frozen=True):
     """A multipart upload that is neither completed nor aborted."""
 
     key: str
     upload_id: str
-    initiated_ns: int
-
-
-class UploadPage(Struct, frozen=True):
-    """A page of ListMultipartUploads; the markers are empty on the last one."""
-
-    uploads: list[Upload]
-    next_key_marker: str
-    next_upload_id_marker: str
 
 
 def parse_document(body: bytes, *roots: str) -> ElementTree.Element:
@@ -103,40 +87,19 @@ def is_truncated(root: ElementTree.Element) -> bool:
     return said == "true"
 
 
-def parse_upload_page(body: bytes, bucket: str, markers: tuple[str, str] = ("", "")) -> UploadPage:
-    """The page of a ListMultipartUploads answer after the markers of key and upload."""
+def parse_uploads(body: bytes, bucket: str) -> list[Upload]:
+    """The uploads that a ListMultipartUploads answer shows."""
     root = parse_document(body, "ListMultipartUploadsResult")
     echoed_bucket(root, "Bucket", bucket)
-    decode = _decoder(root)
-    uploads = [
-        Upload(
-            decode(required(upload, "Key")), required(upload, "UploadId"), to_nanoseconds(upload.findtext("Initiated"))
-        )
-        for upload in root.findall("Upload")
-    ]
-    if not is_truncated(root):
-        return UploadPage(uploads, "", "")
-    following = decode(required(root, "NextKeyMarker")), root.findtext("NextUploadIdMarker", "")
-    if following == markers:
-        raise WrongAnswer("a page of uploads whose next markers do not advance")
-    return UploadPage(uploads, *following)
+    decode = unquote_plus if root.findtext("EncodingType") == "url" else str
+    return [Upload(decode(required(one, "Key")), required(one, "UploadId")) for one in root.findall("Upload")]
 
 
-def parse_part_page(body: bytes, upload_id: str, marker: int = 0) -> PartPage:
-    """The page of a ListParts answer after the part ``marker``."""
+def parse_parts(body: bytes, upload_id: str) -> list[str]:
+    """The ETags of the parts that a ListParts answer shows."""
     root = parse_document(body, "ListPartsResult", "ListPartsResponse")
     echoed(root, "UploadId", upload_id)
-    parts = [
-        Part(_number(part, "PartNumber"), required(part, "ETag"), part.findtext("ChecksumCRC64NVME", ""))
-        for part in root.findall("Part")
-    ]
-    numbers = [marker, *(part.number for part in parts)]
-    if numbers != sorted(set(numbers)):
-        raise WrongAnswer(f"parts {numbers[1:]} after part {marker}")
-    following = _number(root, "NextPartNumberMarker") if is_truncated(root) else 0
-    if 0 < following <= marker:
-        raise WrongAnswer("a page of parts whose next marker does not advance")
-    return PartPage(parts, following)
+    return [required(part, "ETag") for part in root.findall("Part")]
 
 
 def parse_deleted(body: bytes, keys: Collection[str]) -> dict[str, str]:
@@ -196,13 +159,6 @@ def parse_ownership(body: bytes) -> str:
     return required(rule, "ObjectOwnership")
 
 
-def _number(element: ElementTree.Element, name: str) -> int:
-    text = required(element, name)
-    if not text.isdecimal():
-        raise WrongAnswer(f"{name} is {text!r}, which is no number")
-    return int(text)
-
-
 def to_nanoseconds(timestamp: str | None) -> int:
     """Nanoseconds since 1970 of an ISO 8601 time. Raises ``WrongAnswer`` for what is none."""
     try:
@@ -220,7 +176,3 @@ def to_seconds(http_date: str) -> int:
         return int(parsedate_to_datetime(http_date).timestamp())
     except ValueError as exc:
         raise Transient(f"S3 answered with {http_date!r} for a time") from exc
-
-
-def _decoder(root: ElementTree.Element) -> Callable[[str], str]:
-    return unquote_plus if root.findtext("EncodingType") == "url" else str
