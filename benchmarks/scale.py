@@ -17,7 +17,7 @@ from fanout.facts import aws, tuning
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
-from fanout.listing.index.index_writer import ENTRIES_PER_FILE
+from fanout.listing.index.earlier_index import ENTRIES_PER_FILE
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
 DOCUMENT = Path(__file__).parents[1] / "docs/understand/limits.md"

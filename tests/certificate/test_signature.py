@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.certificate.signature import ORDER, in_one_form
+from fanout.certificate.document import ORDER, in_one_form
 
 NUMBERS = st.integers(1, ORDER - 1) | st.integers(1, 300) | st.integers(ORDER - 300, ORDER - 1)
 

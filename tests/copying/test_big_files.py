@@ -17,7 +17,7 @@ from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning, units
 from fanout.finishing.finish_tree import finish_tree
-from fanout.listing import segment_writer
+from fanout.listing import listed_shards
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
@@ -97,7 +97,7 @@ def test_a_file_gets_its_blocks_in_reads_that_memory_holds(
         return read(self, offset, length)
 
     monkeypatch.setattr(MemorySource, "read", counted)
-    monkeypatch.setattr(segment_writer, "block_bytes_of", lambda size: block_bytes)
+    monkeypatch.setattr(listed_shards, "block_bytes_of", lambda size: block_bytes)
     world.destination = PosixTree(tmp_path, "", "run-1", "n")
     partitioned(world)
     world.copy_all()

@@ -17,7 +17,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import aws, tuning
 from fanout.finishing.finish_tree import finish_tree
-from fanout.listing import segment_writer as list_module
+from fanout.listing import listed_outcomes as list_module
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard

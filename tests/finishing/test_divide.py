@@ -38,7 +38,7 @@ def seconds(shard: FinishShard) -> float:
 @given(big_files=st.integers(0, 700), sizes=st.lists(ROWS, max_size=40), functions=FUNCTIONS)
 def test_every_big_file_and_every_name_is_in_one_shard(big_files: int, sizes: list[int], functions: int) -> None:
     begun = [f"big-files/{number}.json" for number in range(big_files)]
-    shards = divide_files(0, ToFinish(begun, links(sizes), {}), functions)
+    shards = divide_files(ToFinish(begun, links(sizes), {}), functions)
     assert sorted(chain(*(shard.big_files for shard in shards))) == sorted(begun)
     names = Counter(
         (one.shard.id, index) for shard in shards for one in shard.links for index in range(one.first, one.end)
@@ -115,4 +115,4 @@ def test_depths_that_one_function_sets_are_one_round() -> None:
 
 def test_a_single_shard_of_links_is_divided_among_the_functions() -> None:
     to_finish = ToFinish([], links([20_000]), {})
-    assert [len(divide_files(0, to_finish, functions)) for functions in (1, 2, 4, 1_000)] == [1, 2, 4, 8]
+    assert [len(divide_files(to_finish, functions)) for functions in (1, 2, 4, 1_000)] == [1, 2, 4, 8]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
-from fanout.listing.index import index_writer
+from fanout.listing.index import earlier_index
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from tests.support.flow import World
@@ -212,7 +212,7 @@ def test_nothing_that_changed_counts_as_unchanged(
     held = {name: [source.contents()[name]] for name in names}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
-        patch.setattr(index_writer, "ENTRIES_PER_FILE", a_file)
+        patch.setattr(earlier_index, "ENTRIES_PER_FILE", a_file)
         number = 0
         for changes in rounds:
             for _ in range(2):  # the second finds unchanged what the first copied, and so sees it at the destination

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.listing.deciding.decisions import Decision
-from fanout.listing.deciding.overwriting import with_overwrite
+from fanout.listing.deciding.decisions import Decision, with_overwrite
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.request.options import Overwrite

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.ledger.rows import listed_outcomes, outcome_row
-from fanout.listing.same_entries import SameEntries
+from fanout.listing.listed_outcomes import SameEntries
 from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason

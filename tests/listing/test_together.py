@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import tuning
+from fanout.listing.march import Together
 from fanout.listing.naming.placement import Place, naming_rule
-from fanout.listing.together import Together
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.facts import tuning
 from fanout.model.entry import SECOND_NS, Kind
 from fanout.model.errors import ListingIncomplete
-from fanout.resuming.standing import LISTED_AT_LEAST, found_there
+from fanout.resuming.look_there import LISTED_AT_LEAST, found_there
 from tests.support.memory import MemoryTree
 from tests.support.resumed import SMALL_SHARDS, CountingTree, contents, filled, resumed, trees
 

@@ -29,7 +29,7 @@ from fanout.shards.tasks.attempt import (
     note_key,
     notes_prefix,
 )
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.attempts import TaskNotes
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore

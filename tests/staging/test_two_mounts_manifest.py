@@ -12,7 +12,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.listing import list_destination
-from fanout.listing.manifests import looked_up
+from fanout.listing.manifests import list_manifest
 from fanout.model.entry import Entry
 from fanout.model.errors import LedgerBroken, Throttled
 from fanout.model.outcome import Reason
@@ -105,7 +105,7 @@ def test_between_two_mounts_as_within_one(mounts: TwoMounts, tmp_path: Path, for
 
 
 def test_what_there_is_no_time_or_room_for_is_handed_back(mounts: TwoMounts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looked_up, "LOOKED_UP_PATHS", 7)
+    monkeypatch.setattr(list_manifest, "LOOKED_UP_PATHS", 7)
     monkeypatch.setattr(list_destination, "ENTRIES_PER_FILE", 3)
     monkeypatch.setattr(tuning, "MANIFEST_PART_BYTES", 200)
     rows = [f"d{number % 4}/f{number}" for number in range(40)]

@@ -1,4 +1,4 @@
-"""The truth table of ``fanout.verifying.links.link_groups``."""
+"""The truth table of ``fanout.verifying.link_groups``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fanout.facts import aws
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name
 from fanout.shards.hard_links import place
-from fanout.verifying.links.link_groups import ComparedName, by_destination, by_source
+from fanout.verifying.link_groups import ComparedName, by_destination, by_source
 
 
 def name(path: str, here: str, there: str) -> ComparedName:

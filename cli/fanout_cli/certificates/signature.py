@@ -11,8 +11,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-from fanout.certificate.document import ALGORITHM, Certificate, CertificateInvalid
-from fanout.certificate.signature import in_one_form
+from fanout.certificate.document import ALGORITHM, Certificate, CertificateInvalid, in_one_form
 from fanout.model.errors import InvalidRequest
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.books.summary_document import SummaryDocument
-from fanout.deleting.deletion_results import deletion_shards, ledger_of_deletion
+from fanout.deleting.deletions import deletion_shards, ledger_of_deletion
 from fanout.ledger import keys
 from fanout.ledger.keys import PLAN
 from fanout.ledger.ledger import Ledger

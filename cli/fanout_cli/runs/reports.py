@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fanout.deleting.deletion_results import deleted_entries
+from fanout.deleting.deletions import deleted_entries
 from fanout.ledger.keys import FAILURES, REPORT, SUMMARY
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix

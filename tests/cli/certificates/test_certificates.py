@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fanout.certificate.document import canonical, decoded
-from fanout.certificate.signature import ORDER, in_one_form
+from fanout.certificate.document import ORDER, canonical, decoded, in_one_form
 from fanout_cli.certificates.signature import load_key
 from fanout_cli.stacks import Stack
 from tests.certificate import checker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fanout.deleting.deletion_results import deleted_entries
+from fanout.deleting.deletions import deleted_entries
 from fanout_cli.runs.reports import write_deleted
 from tests.cli.conftest import Aws
 from tests.support.mounts import world_of

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fanout.deleting.copy_looks import leave, look_at_copy
-from fanout.deleting.missing_at_source import LookAtSource, look_at_source
+from fanout.deleting.missing_at_source import LookAtSource, leave, look_at_copy, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
 from fanout.model.books import tally

@@ -1,4 +1,7 @@
-"""The look at the source before an extra is deleted: only what is certainly missing there goes."""
+"""The looks at the other end before an entry is deleted.
+
+An extra goes only where it is certainly missing at the source, an entry of a move only where it certainly has its copy.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.verifying.moved import is_copy_of
 from fanout.work.roots import Root, identity_of
 
 # Why an entry of the destination stays, or None.
@@ -88,3 +92,38 @@ def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
 def _is_copy(here: Entry, there: Found) -> bool:
     same = (there.entry.size, there.mtime_ns) == (here.size, here.mtime_ns)
     return same and there.is_symlink == (here.kind is Kind.SYMLINK)
+
+
+def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) -> LookAtSource:
+    """Return a function that says why an entry stays at the source: its copy is gone, or another one.
+
+    Between two mounts, where no function sees both, what the comparison found counts. Where another directory replaced
+    the source's root, everything stays. Raises the errors of ``check``.
+    """
+    source.check(writing=False)
+    replaced = same_root(source, ledger.whole_run()) if not plan.request.source.is_keyed else None
+    if plan.request.between_mounts:
+        return lambda _entry: replaced
+    destination.check(writing=False)
+    return lambda entry: replaced or _gone(destination, entry)
+
+
+def leave(_entry: Entry) -> ItemError:
+    """Why an entry stays, whatever is at the destination: see ``not_copied``."""
+    return ItemError(Reason.NOT_COPIED, "")
+
+
+def _gone(destination: Tree, entry: Entry) -> ItemError | None:
+    try:
+        found = destination.find_stored(entry.placed.path)
+    except AccessDenied as error:
+        return ItemError(Reason.NOT_VERIFIED, str(error))
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        return problem_of(error)
+    if found is None:
+        return ItemError(Reason.MISSING, "its copy was there when both ends were compared")
+    is_directory = entry.kind is Kind.DIRECTORY
+    same = (found.entry.kind is Kind.DIRECTORY) is is_directory and (is_directory or found.entry.size == entry.size)
+    if not same or (entry.replaces and not is_copy_of(entry.replaces, found)):
+        return ItemError(Reason.DESTINATION_CHANGED, "its copy is not the one that was compared")
+    return None

@@ -26,7 +26,6 @@ from fanout.ledger.coverage import disjoint
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_from_row, entry_row
 from fanout.model.entry import Entry
-from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
@@ -50,17 +49,13 @@ def refused_move(ledger: Ledger, not_copied: NotCopied) -> str:
     ``not_copied`` takes what the copy did not bring to the destination.
     """
     copied = run_books(ledger.whole_run(), None, not_copied.add, "copy")
-    compared = run_books(ledger, None, _ignore, "verify")
+    compared = run_books(ledger, None, lambda outcome, phase: None, "verify")
     for found, what in ((copied, "copy"), (compared, "comparison")):
         if not found.books.balanced:
             return f"the books of the {what} do not balance"
         if not found.complete:
             return f"a part of the source or the destination could not be listed for the {what}"
     return not_copied.problem
-
-
-def _ignore(_outcome: Outcome, _phase: str) -> None:
-    return
 
 
 def proven_entries(plan: Plan, context: Context, not_copied: NotCopied) -> list[Deletion]:
@@ -127,8 +122,7 @@ def _once(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
         for one in ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).shards
         for entry in ledger.read_shard(one)
     }
-    write_proven(shard.id, "once", (entry for path, entry in proven.items() if path in equal), ledger)
-    return [ledger.read(keys.proven_key(shard.id, "once"), Proven)]
+    return [write_proven(shard.id, "once", (entry for path, entry in proven.items() if path in equal), ledger)]
 
 
 def _proven_big_files(ledger: Ledger) -> Sequence[Proven]:
@@ -139,5 +133,4 @@ def _proven_big_files(ledger: Ledger) -> Sequence[Proven]:
     listed = (big for done in rounds_done(ledger) for big in done.big_files)
     entries = (ledger.read_big_file(keys.big_file_key(big.id)).entry for big in listed)
     proven = (replace(entry, replaces=equal[entry.path]) for entry in entries if entry.path in equal)
-    write_proven("big-files", "all", proven, ledger)
-    return [ledger.read(keys.proven_key("big-files", "all"), Proven)]
+    return [write_proven("big-files", "all", proven, ledger)]

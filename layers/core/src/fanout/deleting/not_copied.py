@@ -17,8 +17,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.shard import Deletion
-from fanout.shards.partitioned import links_of, shards_of
-from fanout.verifying.links.link_differences import NAME_SHARDS
+from fanout.shards.partitioned import NAME_SHARDS, links_of, shards_of
 from fanout.verifying.moved import STAYS, write_deletion
 
 # Chosen: paths that are held in memory at once, some 100 bytes each.

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.delete_shard import outcome_of
-from fanout.deleting.deletion_results import deletion_shards
-from fanout.deleting.deletions import deleted_directories, deleted_files
-from fanout.deleting.missing_at_source import LookAtSource, look_at_source
+from fanout.deleting.deletions import deleted_directories, deleted_files, deletion_shards
+from fanout.deleting.missing_at_source import LookAtSource, look_at_copy, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from fanout.facts import tuning
 from fanout.ledger import keys
@@ -75,12 +76,9 @@ def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, de
         return _failed(big, Reason.SHARD_FAILED, f"{len(ordered)} of {big.blocks} blocks were copied")
     checksum = whole_checksum(big, ordered)
     try:
-        opened = source.open(big.entry)
-        try:
+        with closing(source.open(big.entry)) as opened:
             opened.confirm(checksum)
             destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
-        finally:
-            opened.close()
     except Superseded:
         raise
     except FanoutError as error:

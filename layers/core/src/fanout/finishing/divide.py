@@ -83,8 +83,8 @@ class ToFinish(Struct, frozen=True):
         return _seconds_of_files(len(self.big_files), names) + rows / tuning.DIRECTORIES_PER_SECOND
 
 
-def divide_files(number: int, to_finish: ToFinish, functions: int) -> list[FinishShard]:
-    """The shards of big files and links."""
+def divide_files(to_finish: ToFinish, functions: int) -> list[FinishShard]:
+    """The shards of big files and links, which are the first round."""
     names = sum(link.end - link.first for link in to_finish.links)
     target = _target(_seconds_of_files(len(to_finish.big_files), names), functions)
     parts: list[_Part[str | LinkRange]] = [_Part(tuning.BIG_FILE_SECONDS, 1, key) for key in to_finish.big_files]
@@ -98,7 +98,7 @@ def divide_files(number: int, to_finish: ToFinish, functions: int) -> list[Finis
     for index, dealt in enumerate(_dealt(parts, target)):
         big_files = tuple(one for one in dealt if isinstance(one, str))
         links = tuple(one for one in dealt if isinstance(one, LinkRange))
-        shards.append(FinishShard(_id(number, index), big_files, links))
+        shards.append(FinishShard(_id(0, index), big_files, links))
     return shards
 
 

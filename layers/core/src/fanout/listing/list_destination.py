@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fanout.facts import tuning
 from fanout.ledger import keys
@@ -12,7 +12,7 @@ from fanout.ledger.rows import entry_row, looked_up_row
 from fanout.listing.deciding.published import note_in
 from fanout.listing.directories.parent_directories import may_be_left_out
 from fanout.listing.lookups import found_at_destination
-from fanout.listing.manifests.looked_up import directories_before, look_up_rows
+from fanout.listing.manifests.list_manifest import directories_before, look_up_rows
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -22,14 +22,21 @@ from fanout.ports.tree import Tree
 from fanout.request.parts.publish import roots_in
 from fanout.request.plan import Plan
 from fanout.work.context import Context
+from fanout.work.garbage import rare_collections
 
 ENTRIES_PER_FILE = 50_000
 
 
 def list_destination(segment: Segment, context: Context) -> Json:
     """Write the destination's entries of a segment; an error is noted in the ledger as ListSegment notes its own."""
+    return noting_failure(_list_destination, segment, context)
+
+
+def noting_failure(work: Callable[[Segment, Context], Json], segment: Segment, context: Context) -> Json:
+    """Work on a segment; an error is noted in the ledger, because the Map that runs this hides it."""
     try:
-        return _list_destination(segment, context)
+        with rare_collections():
+            return work(segment, context)
     except FanoutError as error:
         failed = SegmentFailed(segment.id, type(error).__name__, str(error))
         context.ledger.write(keys.segment_failed_key(segment.id), failed)

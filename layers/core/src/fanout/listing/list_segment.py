@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from fanout.facts import tuning
-from fanout.ledger import keys
-from fanout.ledger.documents import SegmentFailed
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
-from fanout.listing.deciding.held import look_at_held, with_looks
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
 from fanout.listing.destination_process import listed_apart
 from fanout.listing.directories.extra_writer import lists_extras
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.listing.intake import Intake
-from fanout.listing.list_destination import cut_of
-from fanout.listing.lookups import LookupQueue, found_for_listing
+from fanout.listing.list_destination import cut_of, noting_failure
+from fanout.listing.lookups import LookupQueue, found_for_listing, look_at_held, with_looks
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
-from fanout.listing.march import merge_columns
+from fanout.listing.march import Together, merge_columns
 from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_of
 from fanout.listing.segment_writer import SegmentWriter
-from fanout.listing.together import Together
 from fanout.model.columns import FileColumns, last_path
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.errors import FanoutError
 from fanout.model.path_rules import FilesAbove, is_unlinked_file
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.attempts import TaskNotes
 from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
-from fanout.work.garbage import rare_collections
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
     """List a segment until it ends, the time is up, or its budget is used; then cut what is left."""
     return noting_failure(_list_segment, segment, context)
-
-
-def noting_failure(work: Callable[[Segment, Context], Json], segment: Segment, context: Context) -> Json:
-    """Work on a segment; an error is noted in the ledger, because the Map that runs this hides it."""
-    try:
-        with rare_collections():
-            return work(segment, context)
-    except FanoutError as error:
-        failed = SegmentFailed(segment.id, type(error).__name__, str(error))
-        context.ledger.write(keys.segment_failed_key(segment.id), failed)
-        raise
 
 
 def _list_segment(segment: Segment, context: Context) -> Json:

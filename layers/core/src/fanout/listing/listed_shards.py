@@ -1,14 +1,20 @@
-"""Packs what a segment copies into shards, and writes those that are full."""
+"""Collects what a segment copies: entries in shards, big files that are begun, names of files with several."""
 
 from __future__ import annotations
 
+from contextlib import closing
+
+from fanout.ledger import keys
+from fanout.ledger.rows import name_row
 from fanout.model.columns import FileColumns, Listed, count_and_bytes
 from fanout.model.entry import Entry
 from fanout.model.segment import Segment
-from fanout.model.shard import Shard
+from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
+from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import Packer, spread
+from fanout.shards.rounds import ListedBigFile
 from fanout.work.context import Context
 
 # By what holds them, and whether they are linked: what is held is in shards of its own, and what is linked.
@@ -58,3 +64,57 @@ class ListedShards:
         held, linked = lot
         seconds = round(self._plan.rates.of(linked=linked).seconds(entries, size), 3)
         return Shard(shard_id, key, entries, size, seconds, held=held, linked=linked)
+
+
+_NAMES_PER_FILE = 50_000
+
+
+class NamesWriter:
+    """Writes the names of one segment in files of bounded size; ``files`` are complete after ``close``."""
+
+    def __init__(self, segment: Segment, context: Context, crowds: Crowds) -> None:
+        self._segment, self._context, self._crowds = segment, context, crowds
+        self._names: list[Name] = []
+        self.files: list[Shard] = []
+
+    def add(self, name: Name) -> None:
+        """Keep a name, or a directory that is right as long as no name in it is written again."""
+        self._names.append(name)
+        if len(self._names) >= _NAMES_PER_FILE:
+            self.close()
+
+    def close(self) -> None:
+        """Write what is held."""
+        if not self._names:
+            return
+        number = len(self.files)
+        key = keys.listed_names_key(self._segment.id, self._context.nonce, number)
+        self._context.ledger.write_rows(key, map(name_row, self._names))
+        self._crowds.add(name.entry for name in self._names if not name.unchanged)
+        shard_id = f"{self._segment.id}-{self._context.nonce}-names-{number:04d}"
+        size = sum(name.entry.size for name in self._names)
+        self.files.append(Shard(shard_id, key, len(self._names), size, 0.0))
+        self._names = []
+
+
+class BegunBigFiles:
+    """The big files of a segment; begun here, because only here both ends are at hand before the first block is copied.
+
+    A plan begins nothing.
+    """
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+        self._begins, self._ledger = plan.request.course.writes, context.ledger
+        self._name = f"{segment.id}-{context.nonce}-big"
+        self._source, self._destination = source, destination
+        self.listed: list[ListedBigFile] = []
+
+    def begin(self, entry: Entry) -> None:
+        """Begin a file. Raises ``ItemError``."""
+        token = ""
+        if self._begins:
+            with closing(self._source.open(entry)) as source:
+                token = self._destination.begin_blocks(entry.placed, source.attributes)
+        big = BigFile(f"{self._name}-{len(self.listed):04d}", entry, block_bytes_of(entry.size), token)
+        self._ledger.write(keys.big_file_key(big.id), big)
+        self.listed.append(ListedBigFile(big.id, entry.size))

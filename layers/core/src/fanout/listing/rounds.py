@@ -1,4 +1,4 @@
-"""The rounds of a listing: segments that are listed at once."""
+"""The rounds of a listing: segments that are listed at once, or handed back as they came."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from msgspec import to_builtins
 from fanout.facts import tuning
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.ledger import keys
+from fanout.model.books import Count
 from fanout.model.document import Json
+from fanout.model.outcome import Result
 from fanout.model.segment import Segment, open_round
 from fanout.request.plan import Plan
+from fanout.shards.crowds import Crowds
+from fanout.shards.rounds import SegmentRecord
+from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 
 
@@ -39,3 +44,37 @@ def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_onc
     if only is not None and len(json.dumps(only)) <= tuning.SEGMENT_STATE_BYTES:
         reference["segment"] = only
     return reference
+
+
+def hand_segment_back(segment: Segment, context: Context) -> Json:
+    """Write a record as ListSegment does: nothing was listed, and the whole segment is left to the next round."""
+    record = SegmentRecord(
+        segment=segment,
+        complete=True,
+        listed=Count(),
+        sizes=Sizes().row(),
+        crowds=Crowds().row(),
+        to_copy=Count(),
+        outcomes={result: Count() for result in Result},
+        outcome_files=[],
+        shards=[],
+        loose=[],
+        big_files=[],
+        index=[],
+        extras=[],
+        in_scope=Count(),
+        destination=Count(),
+        directories=[],
+        deletions=[],
+        names=[],
+        heads=0,
+        left=[segment],
+        seconds=0.0,
+    )
+    context.ledger.write(keys.segment_key(segment.id), record)
+    return {"segment": segment.id}
+
+
+def leave_segment(segment: Segment, _context: Context) -> Json:
+    """ListDestination lists nothing: ListSegment, which finds no listing, hands the segment back."""
+    return {"segment": segment.id, "count": 0}

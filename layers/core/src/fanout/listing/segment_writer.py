@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.rows import listed_outcomes, outcome_row
+from fanout.ledger.rows import outcome_row
 from fanout.listing.deciding.published import published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
 from fanout.listing.directories.parents import ImpliedDirectories, OpenDirectories
-from fanout.listing.index.index_writer import IndexWriter
+from fanout.listing.index.earlier_index import IndexWriter
 from fanout.listing.list_destination import noted_trees
-from fanout.listing.listed_shards import ListedShards
-from fanout.listing.manifests.looked_up import seen_there
-from fanout.listing.naming.names_writer import NamesWriter
-from fanout.listing.same_entries import SameEntries
+from fanout.listing.listed_outcomes import ListedOutcomes
+from fanout.listing.listed_shards import BegunBigFiles, ListedShards, NamesWriter
+from fanout.listing.manifests.list_manifest import seen_there
 from fanout.model.books import Tally
 from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
-from fanout.model.outcome import Reason, Result
+from fanout.model.outcome import Reason
 from fanout.model.segment import Row, Segment
-from fanout.model.shard import BigFile, Name, block_bytes_of
+from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.entry_report import report_done
-from fanout.shards.rounds import ListedBigFile, SegmentRecord
+from fanout.shards.rounds import SegmentRecord
 from fanout.shards.sizes import Sizes
 from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
-
-OUTCOMES_PER_FILE = 50_000
 
 
 class SegmentWriter:
@@ -45,19 +39,16 @@ class SegmentWriter:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
         self._plan, self._segment, self._context = plan, segment, context
-        self._source, self._destination = source, destination
+        self._source = source
         self._began = context.clock.now()
         self._to_files = not plan.request.destination.is_keyed
-        self._left_out = plan.request.left_out
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         self._splits = not plan.request.course.plans and not plan.request.inside_s3
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
-        self._big_files: list[ListedBigFile] = []
-        self._outcomes: list[Outcome] = []
-        self._outcome_files: list[str] = []
-        self._same = SameEntries()
-        self._results = {result: Tally() for result in Result}
+        self._big_files = BegunBigFiles(plan, segment, context, source, destination)
+        self._outcomes = ListedOutcomes(plan, segment, context)
+        self.settle = self._outcomes.settle
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
         self.index = IndexWriter(plan, segment, context)
@@ -72,6 +63,8 @@ class SegmentWriter:
         self._parents = ParentDirectories(plan, segment, context, source, self.looks.find) if parents else None
         # Filters narrow what the delete guard is about; without them it is about everything.
         self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
+        # Whether entries that only the source holds must be ``seen`` too.
+        self.counts_scope = self._scope is not None
         self._in_scope = Tally()
         noted = noted_trees(segment, plan, context.ledger)
         self.published = published_trees(plan, source, destination, noted)
@@ -103,7 +96,7 @@ class SegmentWriter:
         """Take a directory as unchanged, unless a name in it may yet be linked again: PartitionShards decides it."""
         if directory.path in self._undecided:
             self._undecided.discard(directory.path)
-            self._keep_name(Name(directory, unchanged=True, inode_there=""))
+            self.keep_name(Name(directory, unchanged=True, inode_there=""))
         else:
             self.settle(directory, Reason.SAME)
 
@@ -112,8 +105,7 @@ class SegmentWriter:
 
         The destination holds them alike, or lacks them.
         """
-        outcome = self.to_copy if there is None else self._results[Result.UNCHANGED]
-        tallies = (self.listed, self._in_scope, outcome, *([] if there is None else [self.destination]))
+        tallies = (self.listed, self._in_scope, self.to_copy if there is None else self.destination)
         size = sum(files.sizes)
         for tally in tallies:
             tally.add_all(len(files), size)
@@ -130,13 +122,7 @@ class SegmentWriter:
         if there is None:
             self._copies.add_files(files if self._to_files else replace(files, replaces=NOTHING_THERE))
         else:
-            self._same.add_files(files)
-            self._write_many_outcomes()
-
-    @property
-    def counts_scope(self) -> bool:
-        """Whether entries that only the source holds must be ``seen`` too."""
-        return self._scope is not None
+            self._outcomes.add_same(files, size)
 
     def seen(self, source: Entry | None, destination: Entry | None) -> None:
         """Count a pair for the delete guard if it is in scope: the source's entry decides, where there is one.
@@ -183,7 +169,11 @@ class SegmentWriter:
             return
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
         if self._splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
-            self._begin_big_file(entry)
+            try:
+                self._big_files.begin(entry)
+                self.to_copy.add(entry.size)
+            except ItemError as error:
+                self.settle(entry, error.reason, error.message)
         else:
             self._pack(entry, linked=linked)
         if is_new:
@@ -208,34 +198,13 @@ class SegmentWriter:
             self._parents.add(entry.path, entry.target, is_directory=entry.kind is Kind.DIRECTORY)
 
     def _touch(self, entry: Entry) -> None:
-        directory = self._around.touched(entry.path)
-        if directory is not None:
+        if directory := self._around.touched(entry.path):
             self._undecided.discard(directory.path)
             self._pack(directory)
 
     def _pack(self, entry: Entry, *, linked: bool = False) -> None:
         self.to_copy.add(entry.size)
         self._copies.add(entry, linked=linked)
-
-    def _begin_big_file(self, entry: Entry) -> None:
-        """Begun here, because only here both ends are at hand before the first block is copied."""
-        big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
-        try:
-            token = self._begin_blocks(entry) if self._plan.request.course.writes else ""
-        except ItemError as error:
-            self.settle(entry, error.reason, error.message)
-            return
-        big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
-        self._context.ledger.write(keys.big_file_key(big_file_id), big)
-        self._big_files.append(ListedBigFile(big_file_id, entry.size))
-        self.to_copy.add(entry.size)
-
-    def _begin_blocks(self, entry: Entry) -> str:
-        source = self._source.open(entry)
-        try:
-            return self._destination.begin_blocks(entry.placed, source.attributes)
-        finally:
-            source.close()
 
     def name(self, name: Name) -> None:
         """Keep a name of a file that has several; they are grouped when the segment is closed."""
@@ -246,30 +215,12 @@ class SegmentWriter:
             self._touch(name.entry)
         elif directory := self._around.above(name.entry.path):
             self._undecided.add(directory.path)
-        self._keep_name(name)
+        self.keep_name(name)
 
-    def compared_name(self, entry: Entry, inode_there: str) -> None:
-        """Keep a name of a file that has several at an end, in a run that compares the hard links of both."""
-        self._keep_name(Name(entry, unchanged=True, inode_there=inode_there))
-
-    def _keep_name(self, name: Name) -> None:
+    def keep_name(self, name: Name) -> None:
+        """Keep a name as it is, as in a run that compares the hard links of both ends."""
         self.to_copy.add(name.entry.size)
         self._names.add(name)
-
-    def settle(self, entry: Entry, reason: Reason, message: str = "") -> None:
-        """Write an outcome for an entry that is not copied."""
-        if reason is Reason.SAME:
-            self._results[Result.UNCHANGED].add(entry.size)
-            self._same.add(entry)
-        else:
-            outcome = Outcome.because(entry, reason, message, left_out=self._left_out)
-            self._results[outcome.result].add(entry.size)
-            self._outcomes.append(outcome)
-        self._write_many_outcomes()
-
-    def _write_many_outcomes(self) -> None:
-        if len(self._outcomes) + len(self._same) >= OUTCOMES_PER_FILE:
-            self._write_outcomes()
 
     def refuse(self, row: Row) -> None:
         """Write the outcome of a manifest's row that is about no entry of the source; it counts as listed."""
@@ -296,9 +247,8 @@ class SegmentWriter:
 
     def _is_implied(self, directory: Entry) -> bool:
         """Whether keys of the source lie below the directory; on a mount each directory is an entry."""
-        if not self._plan.request.source.is_keyed:
-            return False
-        return next(self._source.list(Segment("", directory.path)), None) is not None
+        is_keyed = self._plan.request.source.is_keyed
+        return is_keyed and next(self._source.list(Segment("", directory.path)), None) is not None
 
     def close(self, left: list[Segment], matched: list[str] | None) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
@@ -311,8 +261,7 @@ class SegmentWriter:
             else:
                 self._leave(directory)
         loose = self._copies.loose()
-        if self._outcomes or self._same:
-            self._write_outcomes()
+        self._outcomes.close()
         for directory in self._implied.close():
             goes_on = left or self._segment.ends_below(directory.path)  # another segment lists what may imply it
             if not (goes_on and self._is_implied(directory)):
@@ -330,11 +279,11 @@ class SegmentWriter:
             sizes=self._sizes.row(),
             crowds=self._crowds.row(),
             to_copy=self.to_copy.count,
-            outcomes={result: tally.count for result, tally in self._results.items()},
-            outcome_files=self._outcome_files,
+            outcomes={result: tally.count for result, tally in self._outcomes.results.items()},
+            outcome_files=self._outcomes.files,
             shards=self._copies.full,
             loose=loose,
-            big_files=self._big_files,
+            big_files=self._big_files.listed,
             index=self.index.close(),
             extras=extras,
             in_scope=(self._in_scope if self._scope else self.listed).count,
@@ -349,13 +298,3 @@ class SegmentWriter:
             seconds=round(self._context.clock.now() - self._began, 3),
         )
         self._context.ledger.write(keys.segment_key(self._segment.id), record)
-
-    def _write_outcomes(self) -> None:
-        number = len(self._outcome_files)
-        key = keys.listed_outcomes_key(self._segment.id, self._context.nonce, number)
-        ledger = self._context.ledger
-        same = chain.from_iterable(map(listed_outcomes, self._same.rows()))
-        report_done(self._plan, ledger, "list", f"{self._segment.id}-{number:04d}", chain(self._outcomes, same))
-        ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
-        self._outcome_files.append(key)
-        self._outcomes, self._same = [], SameEntries()

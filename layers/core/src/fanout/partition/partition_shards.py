@@ -32,8 +32,7 @@ from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Result
 from fanout.model.shard import Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
-from fanout.partition.compare_names import compare_names
-from fanout.partition.group_hard_links import place_names
+from fanout.partition.group_hard_links import compare_names, place_names
 from fanout.request.options import Verify
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan

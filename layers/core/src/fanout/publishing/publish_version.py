@@ -13,11 +13,12 @@ from fanout.books.summary_document import Published, Status
 from fanout.books.verification_results import verification_of
 from fanout.copying.linking import Sealed, VersionBefore
 from fanout.ledger import keys, run_places
+from fanout.ledger.documents import Notes
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
-from fanout.model.errors import AccessDenied, InvalidRequest, Superseded, Transient
+from fanout.model.errors import INFRASTRUCTURE, AccessDenied, InvalidRequest, RunError, Superseded, Transient
 from fanout.model.outcome import Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import notes_of, version_is_gone
@@ -183,3 +184,12 @@ def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> N
             return
         ledger.of_run(run_places.VERSIONS).write(run_places.versions_name(destination), now)
         shown = now
+
+
+def not_published(plan: Plan, published: Published | None, ledger: Ledger) -> RunError | None:
+    """The error, with the reason that the run noted; ``None`` if it published, or was not to."""
+    if published is not None or not (plan.request.course.writes and plan.version):
+        return None
+    notes = ledger.find(keys.note_key(keys.PUBLISH), Notes)
+    why = "; ".join(notes.notes) if notes else "PublishVersion did not end"
+    return RunError(INFRASTRUCTURE, f"{plan.destination} was not published: {why}; then retry the run")

@@ -18,10 +18,10 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, name_from_row
 from fanout.listing.deciding.clocks import ahead_of_runs
-from fanout.listing.deciding.held import look_at_held
-from fanout.listing.hand_back import hand_segment_back
-from fanout.listing.list_segment import list_segment, noting_failure
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
+from fanout.listing.list_destination import noting_failure
+from fanout.listing.list_segment import list_segment
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing, look_at_held
+from fanout.listing.rounds import hand_segment_back
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -33,8 +33,8 @@ from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.resuming.earlier_outcomes import began, ended_ns, entry_of, outcomes_of, timed_outcomes_of
-from fanout.resuming.look_there import look_of
+from fanout.resuming.earlier_run import began, ended_ns, entry_of, outcomes_of, timed_outcomes_of
+from fanout.resuming.look_there import look_of, pinned_anew
 from fanout.resuming.rules import (
     Carried,
     CarriedBigFile,
@@ -47,7 +47,6 @@ from fanout.resuming.rules import (
     carried,
     segments_again,
 )
-from fanout.resuming.standing import pinned_anew
 from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import big_file_outcomes, big_file_times

@@ -1,29 +1,98 @@
 """ListDestination of a carried segment: what the destination holds where the earlier run had entries.
 
 Between two mounts the function that takes entries over does not see the destination, so this one looks for it.
+
+Looks whether an end of a transfer still holds what an earlier run saw or wrote there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 
+from msgspec.structs import replace
+
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import link_from_row, listed_outcomes, looked_up_from_row, looked_up_row
-from fanout.listing.list_destination import DestinationFiles, PublishedNotes, list_destination
-from fanout.listing.list_segment import noting_failure
+from fanout.ledger.rows import link_from_row, listed_outcomes, looked_up_row
+from fanout.listing.list_destination import DestinationFiles, PublishedNotes, list_destination, noting_failure
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, Find, found_at_destination
+from fanout.listing.manifests.list_manifest import looked_up_there
 from fanout.listing.naming.placement import Naming, naming_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.segment import DestinationListing, Segment
+from fanout.model.errors import AccessDenied, ItemError
+from fanout.model.segment import DestinationListing, Segment, cut
 from fanout.model.shard import BigFile
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.resuming.rules import Carried, CarriedBigFile, CarriedLinks, CarriedOutcomes, CarriedShard, Part
-from fanout.resuming.standing import LOOKED_AT_ONCE, found_there
+from fanout.resuming.rules import (
+    Carried,
+    CarriedBigFile,
+    CarriedLinks,
+    CarriedOutcomes,
+    CarriedShard,
+    Part,
+    path_before,
+    same_but_for_ctime,
+)
 from fanout.work.context import Context
+
+# Chosen: entries that one look is about; ListSegment holds them.
+LOOKED_AT_ONCE = 10_000
+# Chosen: a look lists so many entries for each that it is about, and at least so many; beyond that a lookup is cheaper.
+LISTED_EACH = 4
+LISTED_AT_LEAST = 1_000
+
+
+def found_there(paths: Iterable[str], destination: Tree) -> dict[str, Entry]:
+    """The entries that the destination holds at these paths; a path without one is missing there, or unreadable.
+
+    One listing of the range takes a READDIR a directory, or a LIST a thousand keys. Where the range holds much else,
+    the rest of the paths is looked up one by one. Raises ``ListingIncomplete``, ``Throttled`` or ``Transient``.
+    """
+    wanted = sorted(set(paths), key=os.fsencode)
+    if not wanted:
+        return {}
+    [span] = cut(Segment("", after=path_before(wanted[0]), until=wanted[-1]), ())
+    room = max(LISTED_AT_LEAST, LISTED_EACH * len(wanted))
+    asked, found, listed, last = set(wanted), {}, 0, ""
+    for entry in islice(destination.list(span), room):
+        listed, last = listed + 1, entry.path
+        if last in asked:
+            found[last] = entry
+    if listed == room:
+        rest = [path for path in wanted if os.fsencode(path) > os.fsencode(last)]
+        found.update(_looked_up(rest, found_at_destination(destination)))
+    return found
+
+
+def _looked_up(paths: Sequence[str], find: Find) -> dict[str, Entry]:
+    with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="look") as pool:
+        return {path: entry for path, entry in zip(paths, pool.map(find, paths), strict=True) if entry is not None}
+
+
+def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
+    """Entries that could not be read, pinned to the ctime of now if size and mtime are as they were listed.
+
+    Who gives permission moves the ctime. An object has an ETag, which permission does not change.
+    """
+
+    def pinned(entry: Entry) -> Entry:
+        try:
+            found = None if entry.etag else source.find(entry.path)
+        except (AccessDenied, ItemError):
+            return entry  # still refused: the copy says so
+        if found is None or not same_but_for_ctime(entry, found):
+            return entry
+        return replace(entry, changed_ns=found.changed_ns)
+
+    with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="pin") as pool:
+        return list(pool.map(pinned, entries))
+
 
 FindThere = Callable[[Iterable[str]], dict[str, Entry]]
 
@@ -34,26 +103,11 @@ def list_or_look(segment: Segment, context: Context) -> Json:
 
 
 def look_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> FindThere:
-    """The look at the destination: at itself or, between two mounts, at what ``list_or_look`` found.
-
-    There it raises ``LedgerBroken`` for a path that was not looked for: it is never taken for one that is missing.
-    """
+    """The look at the destination: at itself or, between two mounts, at what ``list_or_look`` found."""
     if not plan.request.between_mounts:
         return partial(found_there, destination=destination)
-    key = keys.destination_listing_key(segment.id)
-    files = ledger.read(key, DestinationListing).looked_up
-    known = dict(row for file in files for row in ledger.read_rows_as(file, looked_up_from_row))
-
-    def look(paths: Iterable[str]) -> dict[str, Entry]:
-        found: dict[str, Entry] = {}
-        for path in paths:
-            if path not in known:
-                raise ledger.broken(key, f"does not say what the destination holds at {path!r}")
-            if (entry := known[path]) is not None:
-                found[path] = entry
-        return found
-
-    return look
+    find = looked_up_there(segment, ledger).find
+    return lambda paths: {path: entry for path in paths if (entry := find(path)) is not None}
 
 
 def _look(segment: Segment, context: Context) -> Json:

@@ -18,9 +18,8 @@ from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
-from fanout.resuming.look_there import FindThere
+from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
 from fanout.resuming.rules import still_stands
-from fanout.resuming.standing import LOOKED_AT_ONCE
 
 
 class Done(Struct, frozen=True):

@@ -73,3 +73,14 @@ def shards_of(ledger: Ledger) -> list[Shard]:
 def entries_to_copy(listed: Listed) -> int:
     """The entries that a round, or a segment, gave to copy."""
     return sum(shard.entries for shard in listed.shards + listed.loose + listed.names) + len(listed.big_files)
+
+
+# The prefix of the ids of shards of names.
+NAME_SHARDS = "names-"
+
+
+def link_differences(shard: Shard, ledger: Ledger) -> dict[str, str]:
+    """How the names of a shard are grouped differently, by path; empty for a shard of other entries."""
+    if not shard.id.startswith(NAME_SHARDS):
+        return {}
+    return {row[0]: row[-1] for row in ledger.read_rows(shard.key) if row[-1]}

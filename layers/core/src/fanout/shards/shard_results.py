@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
@@ -46,25 +46,30 @@ def shard_result(shard: Shard, ledger: Ledger, absent: Absent = SHARD_FAILED) ->
     An entry without an outcome is failed for the reason ``absent``: nothing that was listed is lost in silence.
     """
     files = ledger.outcome_files(shard.id)
-    covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
-    if len(covered) < shard.entries or not disjoint(file.ranges for file in files):
-        return _by_rows(shard, files, ledger, absent)
+    seconds = sum(file.seconds for file in files)
+    if _covered(files) < shard.entries or not disjoint(file.ranges for file in files):
+        return result_of(_by_entry(shard, files, ledger, absent).values(), seconds)
     results = no_counts()
     for file in files:
         results = {result: results[result] + file.results[result] for result in Result}
-    return ShardResult(results, list(_rows_in_trouble(files, ledger)), sum(file.seconds for file in files))
+    return ShardResult(results, list(_wanted(files, ledger, TROUBLE)), seconds)
 
 
-def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outcome]:
+def _covered(files: list[OutcomeFile]) -> int:
+    """How many entries have an outcome."""
+    return len(set().union(*(indexes_of(file.ranges) for file in files)))
+
+
+def _wanted(files: list[OutcomeFile], ledger: Ledger, wanted: Collection[Result]) -> Iterator[Outcome]:
+    """The outcomes of these results; files whose totals show none of them are not read."""
     for file in files:
-        if any(file.results[result].entries for result in TROUBLE):
-            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in TROUBLE)
+        if any(file.results[result].entries for result in wanted):
+            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in wanted)
 
 
-def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent) -> ShardResult:
-    outcomes = _by_entry(shard, files, ledger, absent)
-    failures = [outcome for outcome in outcomes.values() if outcome.result in TROUBLE]
-    return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
+def result_of(outcomes: Collection[Outcome], seconds: float = 0.0) -> ShardResult:
+    """The totals of outcomes, each of another entry, and those that need attention."""
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE], seconds)
 
 
 def shard_outcomes(
@@ -76,14 +81,11 @@ def shard_outcomes(
     none of the wanted outcomes are not read.
     """
     files = ledger.outcome_files(shard.id)
-    covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
-    if (len(covered) < shard.entries and absent is not None) or not disjoint(file.ranges for file in files):
-        outcomes: Iterable[Outcome] = _by_entry(shard, files, ledger, absent).values()
+    if (absent is not None and _covered(files) < shard.entries) or not disjoint(file.ranges for file in files):
+        outcomes = _by_entry(shard, files, ledger, absent).values()
         yield from (outcome for outcome in outcomes if outcome.result in wanted)
-        return
-    for file in files:
-        if any(file.results[result].entries for result in wanted):
-            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in wanted)
+    else:
+        yield from _wanted(files, ledger, wanted)
 
 
 def _by_entry(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent | None) -> dict[int, Outcome]:
@@ -103,8 +105,7 @@ def _by_entry(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Ab
 
 def big_file_results(ledger: Ledger, absent: Absent = SHARD_FAILED) -> ShardResult:
     """The result of all big files together; one without an outcome is failed."""
-    outcomes = list(outcomes_of_big_files(ledger, absent))
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
+    return result_of(list(outcomes_of_big_files(ledger, absent)))
 
 
 def outcomes_of_big_files(ledger: Ledger, absent: Absent | None = SHARD_FAILED) -> Iterator[Outcome]:
@@ -115,7 +116,7 @@ def outcomes_of_big_files(ledger: Ledger, absent: Absent | None = SHARD_FAILED) 
             if big.id in found:
                 yield found[big.id]
             elif absent is not None:
-                yield absent.outcome(_big_file(big.id, ledger))
+                yield absent.outcome(ledger.read_big_file(keys.big_file_key(big.id)).entry)
 
 
 def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str, Outcome]]:
@@ -131,7 +132,3 @@ def big_file_times(ledger: Ledger) -> dict[str, float]:
         for big_file_id, at in ledger.read_rows_as(key, big_file_time_from_row):
             times[big_file_id] = max(at, times.get(big_file_id, 0.0))
     return times
-
-
-def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
-    return ledger.read_big_file(keys.big_file_key(big_file_id)).entry

@@ -31,9 +31,6 @@ class UnseenTree:
         self._ledger, self._nonce, self._name = ledger, nonce, name
         self._tokens = itertools.count()
 
-    def _unseen(self) -> InvalidRequest:
-        return _unseen(self._name)
-
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``ports.tree.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
         for key in self._ledger.read(keys.destination_listing_key(segment.id), DestinationListing).files:
@@ -48,17 +45,17 @@ class UnseenTree:
         return []
 
     def find(self, path: str) -> Entry | None:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def find_stored(self, path: str) -> Found | None:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def open(self, entry: Entry) -> Source:
         """See ``ports.tree.Tree``: a source without bytes, which a function on the other side has read and pinned."""
         return UnseenSource(self._ledger, entry)
 
     def create(self, entry: Entry, attributes: Attributes) -> Target:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """See ``ports.tree.Tree``; the attributes are kept for the function that completes the file."""
@@ -66,20 +63,20 @@ class UnseenTree:
         return f"{self._nonce}-{next(self._tokens)}-apart"
 
     def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     @property
     def delete_batch(self) -> int:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def small_files_from(self, source: Tree) -> None:
         """See ``ports.tree.Tree``; the mount is not seen."""
@@ -100,7 +97,7 @@ class UnseenTree:
         """See ``ports.tree.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
 
     def clock_ns(self) -> tuple[int, int]:
-        raise self._unseen()
+        raise _unseen(self._name)
 
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
@@ -118,6 +115,4 @@ class UnseenSource(WholeSource):
         return self._ledger.read(keys.attributes_key(self._entry.placed.path), Attributes)
 
     def read(self, offset: int, length: int) -> bytes:
-        raise InvalidRequest(
-            "run.functions", "this function does not see the source", "start it from the state machine"
-        )
+        raise _unseen("the source")

@@ -25,8 +25,8 @@ from fanout.certificate.document import (
     NotCertified,
     SigningKey,
     decoded,
+    in_one_form,
 )
-from fanout.certificate.signature import in_one_form
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked, document_row

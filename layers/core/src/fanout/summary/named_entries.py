@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from fanout.books.summary_document import Planned
-from fanout.deleting.deletion_results import deleted_entries
-from fanout.deleting.deletions import listed_extras
+from fanout.deleting.deletions import deleted_entries, listed_extras
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import DeleteRefused, RunError

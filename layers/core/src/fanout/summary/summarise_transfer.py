@@ -12,20 +12,20 @@ from fanout.books.run_activity import listed_sizes, matched_globs, run_activitie
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
 from fanout.books.verification_results import verification_of
-from fanout.deleting.deletion_results import deletion_results, not_moved
+from fanout.deleting.deletions import deletion_results, not_moved
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.forecast.phases import NOTED
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.once import write_once
-from fanout.listing.index.index_writer import name_index, no_index_note
+from fanout.listing.index.earlier_index import name_index, no_index_note
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
 from fanout.model.errors import LedgerBroken, RunError, run_error
 from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions
-from fanout.publishing.published import not_published
+from fanout.publishing.publish_version import not_published
 from fanout.request.options import ReportEntries
 from fanout.request.plan import settings_row
 from fanout.request.request import Request

@@ -12,7 +12,7 @@ from fanout.model.segment import Segment
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.verifying.proofs.earlier_proofs import note_earlier_proofs
+from fanout.verifying.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
 

@@ -19,12 +19,10 @@ from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
-from fanout.shards.tasks.attempts import Progress
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.attempts import Progress, TaskNotes
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
-from fanout.verifying.proofs.earlier_blocks import earlier_blocks
-from fanout.verifying.proofs.earlier_proofs import big_files_before
 from fanout.verifying.sums.told_whole import End, note_told
 from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget

@@ -10,15 +10,14 @@ from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.algorithms import CRC64NVME
-from fanout.model.books import tally
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
 from fanout.model.entry_outcome import Outcome
-from fanout.model.outcome import TROUBLE, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.rounds import rounds_done
-from fanout.shards.shard_results import ShardResult
+from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.sums.seen import Seen
@@ -41,8 +40,7 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
 
 def compared_result(ledger: Ledger) -> ShardResult:
     """The same as totals and failures."""
-    outcomes = [verified.outcome for verified in compared_big_files(ledger)]
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
+    return result_of([verified.outcome for verified in compared_big_files(ledger)])
 
 
 def _compared(

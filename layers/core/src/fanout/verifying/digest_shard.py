@@ -12,7 +12,7 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.shards.tasks.shard_task import ShardTask, too_large
 from fanout.verifying.compare_blocks import ReadAt, digest_blocks
-from fanout.verifying.proofs.earlier_proofs import proofs_about
+from fanout.verifying.earlier_proofs import proofs_about
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier, attributes_of
 from fanout.verifying.verify_rules import rules_of

@@ -73,7 +73,7 @@ def pin_of_directory(entry: Entry, seen: Attributes | None, plan: Plan) -> str:
     return permissions_of(seen.mode, seen.uid, seen.gid) if seen.mode is not None else ""
 
 
-def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> None:
+def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> Proven:
     """Write the entries that an attempt found equal; the names of its files hold the shard's id and ``name``."""
     held: dict[str, list[Entry]] = {"files": [], "directories": [], "names": []}
     for entry in equal:
@@ -85,7 +85,9 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
     paths = [entry.path for entries in held.values() for entry in entries]
     ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
     names = [shard for kind, shard in written.items() if kind == "names"]
-    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends, taken_over, names))
+    proven = Proven(deletions, *ends, taken_over, names)
+    ledger.write(keys.proven_key(shard_id, name), proven)
+    return proven
 
 
 def stays(shard: Shard) -> bool:

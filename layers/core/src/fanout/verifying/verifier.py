@@ -127,11 +127,8 @@ class Verifier:
         if self._may_lack is None or entry.kind is not Kind.FILE:
             return None
         try:
-            opened = self._may_lack.open(entry)
-            try:
+            with closing(self._may_lack.open(entry)) as opened:
                 opened.read(0, 1)
-            finally:
-                opened.close()
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             return problem if problem.reason.is_held else None
@@ -172,8 +169,7 @@ class Verifier:
 
         Raises ``ItemError`` and ``TimeUp``.
         """
-        source = tree.open(entry)
-        try:
+        with closing(tree.open(entry)) as source:
             sums = RunningSums(told)
             content = ContentDigest(entry.size) if self.certifies else None
             for offset in range(0, entry.size, tuning.BLOCK_BYTES):
@@ -188,8 +184,6 @@ class Verifier:
             seen = Seen(sums.whole(), source.attributes, content.hexdigest() if content else "")
             source.confirm(from_base64(seen.crc64nvme))
             return seen
-        finally:
-            source.close()
 
 
 def proof_of(entry: Entry, seen: Seen) -> Proof | None:
@@ -208,11 +202,8 @@ def not_read(entry: Entry, reason: Reason, message: str) -> Verified:
 
 def attributes_of(tree: Tree, entry: Entry) -> Attributes:
     """The attributes of an entry, which is opened for it."""
-    source = tree.open(entry)
-    try:
+    with closing(tree.open(entry)) as source:
         return source.attributes
-    finally:
-        source.close()
 
 
 def told_of(found: Found | None) -> Sums:

@@ -121,7 +121,7 @@ def _check_of_source(
     """Raises ``ItemError`` for a block that was received otherwise than the source holds it."""
     if plan.request.between_mounts:
         digested = context.ledger.read_receipts(keys.source_id(shard.id))
-        return lambda index: _require_digested(index, digested, received)
+        return lambda index: _require_same(index, _of_block(index, digested), received)
     source = context.source(plan)
     stored = source.find_stored(big.entry.path)
     if stored is None:
@@ -133,15 +133,16 @@ def _check_of_source(
     opened = reader.open(source, big.entry)
 
     def check(index: int) -> None:
-        if reader.checksum(opened, index) != _of_block(index, received):
+        checksum = reader.checksum(opened, index)
+        if checksum != _of_block(index, received):
             opened.confirm(None)  # a source that has changed since says so itself
-            raise ItemError(Reason.CHECKSUM, f"block {index} is not what the source holds")
+        _require_same(index, checksum, received)
 
     return check
 
 
-def _require_digested(index: int, digested: dict[int, Receipt], received: dict[int, Receipt]) -> None:
-    if _of_block(index, digested) != _of_block(index, received):
+def _require_same(index: int, at_source: int, received: dict[int, Receipt]) -> None:
+    if at_source != _of_block(index, received):
         raise ItemError(Reason.CHECKSUM, f"block {index} is not what the source holds")
 
 
@@ -179,17 +180,13 @@ def _checked(big: BigFile, left: list[tuple[int, int]], checks: Sequence[Check],
                 one(index)
         except Exception as error:  # noqa: BLE001 - see problem_of
             return _failed(big, index, problem_of(error))
-        return _verified(big, index)
+        return Outcome.done(_block(big, index), Result.COPIED)
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(left)))
     done = work_on(left, check, threads, task.deadline, [])
     outcomes = dict(task.notes().along(done, lambda outcome: outcome.size))
     task.too_late(len(left), outcomes)
     return outcomes
-
-
-def _verified(big: BigFile, index: int) -> Outcome:
-    return Outcome.done(_block(big, index), Result.COPIED)
 
 
 def _failed(big: BigFile, index: int, error: ItemError) -> Outcome:

@@ -7,8 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
-from fanout.listing.deciding.decisions import Decision, decide
-from fanout.listing.deciding.overwriting import with_overwrite
+from fanout.listing.deciding.decisions import Decision, decide, with_overwrite
 from fanout.listing.deciding.proofs import Decide, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
@@ -145,7 +144,7 @@ class Settler:
         elif decision is Decision.CONFLICT or source.size != destination.size:
             writer.settle(source, Reason.DIFFERS, _difference(source, destination))
         elif (source.inode or destination.inode) and source.kind is Kind.FILE and self._groups_names(source):
-            writer.compared_name(source, destination.inode)
+            writer.keep_name(Name(source, unchanged=True, inode_there=destination.inode))
         else:
             listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object
             writer.copy(replace(source, replaces=listed), is_new=False)

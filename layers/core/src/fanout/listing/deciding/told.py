@@ -46,22 +46,11 @@ class Kept(Enum):
     UNREADABLE = "cannot be kept"
 
 
-_TABLE = {
-    (Says.TOLD, Says.TOLD): Kept.COMPARED,
-    (Says.TOLD, Says.NOT_TOLD): Kept.LOST,
-    (Says.TOLD, Says.UNREADABLE): Kept.LOST,
-    (Says.NOT_TOLD, Says.TOLD): Kept.NOTHING,
-    (Says.NOT_TOLD, Says.NOT_TOLD): Kept.NOTHING,
-    (Says.NOT_TOLD, Says.UNREADABLE): Kept.NOTHING,
-    (Says.UNREADABLE, Says.TOLD): Kept.UNREADABLE,
-    (Says.UNREADABLE, Says.NOT_TOLD): Kept.UNREADABLE,
-    (Says.UNREADABLE, Says.UNREADABLE): Kept.UNREADABLE,
-}
-
-
 def kept(name: str, source: Attributes, destination: Attributes) -> Kept:
     """The fate of one attribute, by the module's first table."""
-    return _TABLE[source.says(name), destination.says(name)]
+    if (says := source.says(name)) is not Says.TOLD:
+        return Kept.NOTHING if says is Says.NOT_TOLD else Kept.UNREADABLE
+    return Kept.COMPARED if destination.says(name) is Says.TOLD else Kept.LOST
 
 
 def names_of(kind: Kind, source: Attributes, *, owner: bool = True, mtime: bool = True) -> list[str]:

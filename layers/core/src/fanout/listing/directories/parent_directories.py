@@ -8,6 +8,7 @@ made, so that a function that ends early does not lose them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import lru_cache
 
 from msgspec import to_builtins
@@ -97,15 +98,10 @@ class ParentDirectories:
         if found is None or found.kind is not Kind.DIRECTORY:
             return None
         try:
-            opened = self._source.open(found)
+            with closing(self._source.open(found)) as opened:
+                return opened.attributes.mode
         except ItemError:
             return 0  # it changes, so it stays closed
-        try:
-            return opened.attributes.mode
-        except ItemError:
-            return 0
-        finally:
-            opened.close()
 
     def _note(self, path: str, mode: int | None) -> None:
         """Note a directory with its mode at the source; ``None`` where that has no say."""

@@ -39,7 +39,6 @@ from fanout.request.request import knows_extras, request_at
 from fanout.request.transfer_fields import Decides, fields_up_to
 from fanout.shards.rounds import IndexFile
 
-INDEX_VERSION = 2
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
 State = tuple[int, int, int, str, int | None, int | None, str]
 _FILES = (Kind.FILE, Kind.SYMLINK)

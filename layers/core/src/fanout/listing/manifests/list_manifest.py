@@ -1,17 +1,24 @@
-"""A segment that is a part of a manifest: its rows are looked up at both ends instead of being listed."""
+"""A segment that is a part of a manifest: its rows are looked up at both ends instead of being listed.
+
+Between two mounts ListDestination looks them up at the destination, and ListSegment reads what it found.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.facts import tuning
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import looked_up_from_row
 from fanout.listing.intake import Add, Intake
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_for_listing
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_destination, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
 from fanout.listing.naming.placement import Place, naming_of
@@ -19,9 +26,10 @@ from fanout.model.directories import parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
-from fanout.model.segment import Row, Segment
+from fanout.model.segment import DestinationListing, Row, Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.work.parallel import ahead
 
 # Directories whose keys were looked up for files of their names.
 _DIRECTORIES_KEPT = 10_000
@@ -158,3 +166,73 @@ def row_of(line: bytes | None, plan: Plan, lines: ManifestLines) -> Row | None:
     if row is not None and plan.request.filters.prunes(row.path):
         return Row(row.path, reason=Reason.EXCLUDED)
     return row
+
+
+# Paths that one ListDestination looks up; ListSegment holds what it found, some 40 MiB.
+LOOKED_UP_PATHS = 100_000
+
+Take = Callable[[str, Entry | None], None]
+
+
+class Looks(Struct, frozen=True):
+    """``find`` of the destination; ``rows`` of the manifest are answered for, or all where it is 0."""
+
+    find: Find
+    rows: int = 0
+
+
+def seen_there(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> Looks:
+    """The looks at a segment's destination: at itself or, between two mounts, at what ListDestination found."""
+    if not plan.request.between_mounts or plan.request.manifest is None or segment.carried:
+        return Looks(found_at_destination(destination))
+    return looked_up_there(segment, ledger)
+
+
+def looked_up_there(segment: Segment, ledger: Ledger) -> Looks:
+    """The looks at what ListDestination found of a segment.
+
+    ``find`` raises ``LedgerBroken`` for a path that was not looked up: it is never taken for one that is missing.
+    """
+    key = keys.destination_listing_key(segment.id)
+    listing = ledger.read(key, DestinationListing)
+    known = dict(row for file in listing.looked_up for row in ledger.read_rows_as(file, looked_up_from_row))
+
+    def find(path: str) -> Entry | None:
+        if path not in known:
+            raise ledger.broken(key, f"does not say what the destination holds at {path!r}")
+        return known[path]
+
+    return Looks(find, listing.rows)
+
+
+def look_up_rows(lines: ManifestLines, plan: Plan, find: Find, take: Take, is_late: Callable[[int], bool]) -> int:
+    """Look up the paths that the lines of a part name, and the directories above them; each goes to ``take`` once.
+
+    Returns the number of rows after which it broke off, because ``is_late`` said so or ``LOOKED_UP_PATHS`` were looked
+    up, or 0 at the end of the part. Raises ``InvalidRequest`` if the manifest cannot be read.
+    """
+    asked: set[str] = set()
+    broke_off = 0
+
+    def new_paths() -> Iterator[str]:
+        nonlocal broke_off
+        for number, line in enumerate(lines, start=1):
+            row = row_of(line, plan, lines) if line != b"" else None
+            if row is not None and row.reason is None:
+                paths = (*parents_of(row.path), *(() if row.subtree else (row.path,)))
+                new = [path for path in paths if path not in asked]
+                asked.update(new)
+                yield from new
+            if number >= tuning.SEGMENT_ENTRIES or len(asked) >= LOOKED_UP_PATHS or is_late(number):
+                broke_off = number
+                return
+
+    for path, found in ahead(find, new_paths(), LOOKUPS_IN_FLIGHT):
+        take(path, found)
+    return broke_off
+
+
+def directories_before(segment: Segment) -> Iterator[str]:
+    """The directories above a segment's entries that are not in it; a listing of the segment does not show them."""
+    above = [path for end in (segment.prefix, segment.after) for path in (*parents_of(end), end) if path.endswith("/")]
+    yield from dict.fromkeys(above)

@@ -22,7 +22,7 @@ from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import MadeDirectory
-from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.attempts import TaskNotes, failures_of
 from fanout.shards.tasks.shard_task import too_large
 from fanout.shards.tasks.unread_entries import write_unread
 from fanout.work.context import Context

@@ -22,8 +22,7 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
-from fanout.shards.tasks.attempts import Progress
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.attempts import Progress, TaskNotes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 

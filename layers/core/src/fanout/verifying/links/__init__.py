@@ -1,1 +1,0 @@
-"""Comparing which names are one file at both ends."""

@@ -1,1 +1,0 @@
-"""Taking over what earlier comparisons of a move have proven."""
