@@ -26,7 +26,7 @@ from benchmarks.engine import partition
 from benchmarks.worker import RUN, context_of
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
-from fanout.work.context import never_forks
+from fanout.work.context import never
 
 SCRATCH = Path("/dev/shm/fanout-ceiling")
 RESULT = Path(__file__).parent / "results/ceiling.json"
@@ -43,7 +43,7 @@ def copied(source: Path, *, forks: bool) -> tuple[float, float]:
     context.destination(ledger.read_plan()).check(writing=True)
     began, used = time.monotonic(), _processor()
     for shard in shards:
-        copy_shard(shard, context if forks else replace(context, forks=never_forks))
+        copy_shard(shard, context if forks else replace(context, forks=never))
     return time.monotonic() - began, _processor() - used
 
 

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from fanout.forecast.choosing.estimated import choose_estimated
 from fanout.forecast.estimate import Known
-from fanout.report.finish_page import render_finish
+from fanout.report.page import render_finish
 from fanout.request.parse import parse_request
 from tests.browser.conftest import Open, Report
 from tests.browser.faults import faults

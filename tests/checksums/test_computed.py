@@ -18,7 +18,7 @@ from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, OutOfTime, Transient
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobLook, JobState, Stored
-from fanout.request.parts.way_out import WayOut
+from fanout.work.context import WayOut
 from tests.support.batch_operations import MemoryJobs, Row, contradicted, no_row, quoted, said, twice
 from tests.support.flow import World
 from tests.support.telling import Telling

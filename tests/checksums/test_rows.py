@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from fanout.checksums.forecast import JOB_SECONDS, computing
-from fanout.checksums.rows import computed_in, manifest_row, report_files, report_rows
-from fanout.checksums.wanted import to_compute
+from fanout.checksums.rows import computed_in, manifest_row, report_files, report_rows, to_compute
 from fanout.efs.load import Work
 from fanout.efs.phase_cost import Basis
 from fanout.facts.prices import prices_with

@@ -7,7 +7,6 @@ import pytest
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import write_once
 from fanout.model.errors import LedgerBroken
 from tests.support.memory_store import MemoryStore
 
@@ -20,9 +19,9 @@ def is_mine(found: Notes) -> bool:
 
 def test_the_first_of_two_attempts_stays_and_the_second_goes_on_with_it() -> None:
     ledger = Ledger(MemoryStore(), "r")
-    assert write_once(keys.PLAN, MINE, ledger, is_mine) is MINE
+    assert ledger.write_once(keys.PLAN, MINE, is_mine) is MINE
     written = ledger.read_bytes(keys.PLAN)
-    assert write_once(keys.PLAN, LATER, ledger, is_mine) == MINE
+    assert ledger.write_once(keys.PLAN, LATER, is_mine) == MINE
     assert ledger.read_bytes(keys.PLAN) == written
 
 
@@ -30,7 +29,7 @@ def test_another_s_document_is_named_and_not_replaced() -> None:
     ledger = Ledger(MemoryStore(), "r")
     ledger.write(keys.PLAN, ANOTHERS)
     with pytest.raises(LedgerBroken, match=r"runs/r/plan\.json was written by somebody else"):
-        write_once(keys.PLAN, MINE, ledger, is_mine)
+        ledger.write_once(keys.PLAN, MINE, is_mine)
     assert ledger.read(keys.PLAN, Notes) == ANOTHERS
 
 
@@ -40,4 +39,4 @@ def test_an_answer_that_was_lost_is_the_own_document() -> None:
             super().put_new(key, data)
             return False
 
-    assert write_once(keys.PLAN, MINE, Ledger(Loses(), "r"), is_mine) == MINE
+    assert Ledger(Loses(), "r").write_once(keys.PLAN, MINE, is_mine) == MINE

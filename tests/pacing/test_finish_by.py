@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState, most_credits, reserve_bytes
 from fanout.facts.units import MIB
-from fanout.forecast.choosing.choices import Predict
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish
 from fanout.forecast.estimate import idle_state
 from fanout.forecast.forecast import Forecast, forecast
@@ -71,16 +70,13 @@ def planned(case: Case) -> Finish:
     document = {"source": "s3://a-bucket/x/", "destination": "efs:///y"}
     request, rates = parse_request(document, ("data",), MOST), Rates(0.0, RATE)
 
-    def predict_in(states: Mapping[str, FileSystemState]) -> Predict:
-        def predict(functions: int, shard_seconds: float) -> tuple[Forecast, float]:
-            shards = int(SIZE / RATE / shard_seconds)
-            work = Work(FILES, FILES, SIZE, shards, shard_seconds)
-            found = forecast(request, work, rates, states, functions_at_most=functions)
-            return found, found.seconds["copy"]
+    def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
+        shards = int(SIZE / RATE / shard_seconds)
+        work = Work(FILES, FILES, SIZE, shards, shard_seconds)
+        found = forecast(request, work, rates, states, functions_at_most=functions)
+        return found, found.seconds["copy"]
 
-        return predict
-
-    return decide_finish(Moments("6h", 0.0, 0.0, case.hours * HOUR), MOST, [60.0], predict_in, {"data": state_of(case)})
+    return decide_finish(Moments("6h", 0.0, 0.0, case.hours * HOUR), MOST, [60.0], predict, {"data": state_of(case)})
 
 
 def simulated(case: Case, plan: Finish, *, paced: bool = True) -> Simulation:

@@ -8,8 +8,8 @@ import pytest
 
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Transient, Unreachable
-from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
+from fanout.work.context import WayOut
 from tests.support.flow import ACCOUNT, World
 
 HERS, ROLE = "444455556666", "arn:aws:iam::444455556666:role/data"

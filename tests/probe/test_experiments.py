@@ -20,14 +20,15 @@ from fanout.probe.experiments import (
     SHARES,
     THREADS,
     Point,
+    ProbePlan,
     ProbeRequest,
+    check_credits,
+    check_space,
     files_to_read,
     fitted,
     rounds_of,
     shared_point,
 )
-from fanout.probe.guard import check_credits, check_space
-from fanout.probe.plan import ProbePlan
 from fanout.probe.samples import Record, frequency_of, rate_of, rates_together, spread_of
 
 REQUEST = ProbeRequest("", 4 * GIB, 600.0, 8, 20.0)

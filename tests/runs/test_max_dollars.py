@@ -18,10 +18,10 @@ from fanout.model.errors import BudgetRefused, InvalidRequest, OutOfBudget
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.request.parts.way_out import WayOut
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.context import WayOut
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus, unquote_plus
 
-from fanout.checksums.wanted import SOURCE
+from fanout.checksums.rows import SOURCE
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.entry import Kind, bare
 from fanout.model.errors import InvalidRequest, NotFound

@@ -27,10 +27,9 @@ from fanout.ports.store import WorkStore
 from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.limits import FunctionSize
-from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, Deployed, bucket_owner_enforced
+from fanout.work.context import Context, Deployed, WayOut, bucket_owner_enforced
 from fanout.work.reference import run_reference
 from fanout.work.roots import keep_out
 from tests.support.definitions import definition

@@ -18,7 +18,7 @@ from fanout.ledger.documents import document_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.model.json_text import json_value
-from fanout.report.finish_page import render_finish
+from fanout.report.page import render_finish
 from fanout.request.parts.finish_by import finish_at, local_time
 from fanout.request.request import Request
 from fanout.request.units import size_of

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fanout.efs.model import FileSystemState, published
 from fanout.facts.units import MIB
-from fanout.forecast.choosing.modes import state_in
+from fanout.forecast.choosing.finish import state_in
 from fanout.forecast.whatif.what_if import Other, WhatIf, what_if
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest

@@ -15,7 +15,6 @@ from fanout.efs.model import FileSystemState, most_credits
 from fanout.forecast.choosing.choices import (
     SPARE,
     Choice,
-    Predict,
     choices_of,
     few,
     function_levels,
@@ -72,16 +71,13 @@ def decided(known: Known, left: float, **limits: float) -> Finish:
     document: Json = {"source": "s3://a-bucket/x/", "destination": "efs:///y", "limits": limits}
     request = parse_request(document, ("data",), 500)
 
-    def predict_in(states: Mapping[str, FileSystemState]) -> Predict:
-        def predict(functions: int, shard_seconds: float) -> tuple[Forecast, float]:
-            own = replace(request.limits, max_concurrency=functions, shard_seconds=shard_seconds)
-            found = estimate(replace(request, limits=own), replace(known, states=states))
-            return found, sum(found.seconds.values())
-
-        return predict
+    def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
+        own = replace(request.limits, max_concurrency=functions, shard_seconds=shard_seconds)
+        found = estimate(replace(request, limits=own), replace(known, states=states))
+        return found, sum(found.seconds.values())
 
     moments = Moments("4h", NOW, NOW, NOW + left)
-    return decide_finish(moments, 500, [60.0], predict_in, known.states)
+    return decide_finish(moments, 500, [60.0], predict, known.states)
 
 
 FILES = Known(1_000_000, 300 * GB, states={"data": idle_state(ThroughputMode.ELASTIC, 100 * GB)})

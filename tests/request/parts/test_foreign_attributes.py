@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
-from fanout.request.parts.foreign_attributes import Tool, with_attributes_of
-from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.parts.given_attributes import GivenAttributes, Tool, with_attributes_of
 
 SECOND = 1_000_000_000
 AT = 1_700_000_000 * SECOND

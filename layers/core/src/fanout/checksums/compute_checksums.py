@@ -20,7 +20,7 @@ from math import inf
 
 from msgspec import Struct
 
-from fanout.checksums.rows import manifest_row
+from fanout.checksums.rows import DESTINATION, SOURCE, manifest_row, to_compute
 from fanout.checksums.stand import (
     NOTE,
     Asked,
@@ -37,10 +37,8 @@ from fanout.checksums.stand import (
     reported,
     shard_key,
 )
-from fanout.checksums.wanted import DESTINATION, SOURCE, to_compute
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import write_once
 from fanout.model.algorithms import Sums
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind, bare
@@ -141,7 +139,7 @@ def _ask(number: int, first: int, shards: list[Shard], jobs: ChecksumJobs, plan:
             break
     parts = [_part(number, end, found[end], plan, context) for end in (SOURCE, DESTINATION) if found[end]]
     asked = Asked(number, context.clock.now(), first, after, parts)
-    return write_once(asked_key(number), asked, ledger, lambda known: known.first == first)
+    return ledger.write_once(asked_key(number), asked, lambda known: known.first == first)
 
 
 def _part(number: int, end: str, objects: list[_Object], plan: Plan, context: Context) -> Part:

@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from msgspec import Struct
 
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME, FULL_OBJECT
+from fanout.model.algorithms import ALGORITHMS, CRC64NVME, FULL_OBJECT, Sums, in_common
 from fanout.model.entry import bare
 from fanout.model.json_text import json_value
 
@@ -96,3 +96,25 @@ def _computed(message: str) -> Computed | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return Computed(etag, checksum) if length == ALGORITHMS[CRC64NVME].length else None
+
+
+SOURCE, DESTINATION = "source", "destination"
+
+
+def to_compute(told: dict[str, Sums]) -> tuple[str, ...]:
+    """The ends whose checksum S3 is to compute; ``told`` holds what each end tells that is a bucket.
+
+    | source                | destination           | computed                            |
+    |-----------------------|-----------------------|-------------------------------------|
+    | on a mount            | tells a checksum      | none: the bytes of the mount tell it |
+    | on a mount            | tells none            | the destination's                   |
+    | tells a checksum      | on a mount            | none                                |
+    | tells none            | on a mount            | the source's                        |
+    | tells one that the destination tells too      | | none                                |
+    | tells none that the destination tells too     | | CRC64NVME of each that lacks it     |
+    """
+    if len(told) == 1:
+        return tuple(end for end, sums in told.items() if not sums)
+    if in_common(told[SOURCE], told[DESTINATION]):
+        return ()
+    return tuple(end for end, sums in told.items() if CRC64NVME not in sums)

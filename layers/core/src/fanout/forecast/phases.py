@@ -11,14 +11,35 @@ from msgspec import Struct
 
 from fanout.checksums.forecast import computed, computing
 from fanout.efs.load import S3Requests, Work
+from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, PhaseCost
+from fanout.facts import aws
+from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.forecast.between_regions import to_copy
-from fanout.forecast.deleting import deleted, deleting
-from fanout.forecast.publishing import publishing
+from fanout.forecast.deleting import EFS_LOOK_SECONDS, deleted, deleting
 from fanout.forecast.verifying import verified, verifying
 from fanout.request.options import Verify
 from fanout.request.request import Request
 from fanout.restoring.forecast import restored, restoring
+
+
+def publishing(request: Request, work: Work, basis: Basis) -> PhaseCost:
+    """Removing one old version; a run that removes none is sooner done."""
+    loads = loads_to_publish(request, work)
+    if not loads:
+        return PhaseCost()
+    each = (EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / CLIENT_OPERATIONS_IN_FLIGHT
+    seconds = STATE_SECONDS + work.listed * each
+    return PhaseCost(seconds=seconds, function_seconds=seconds, loads=loads)
+
+
+def loads_to_publish(request: Request, work: Work) -> Mapping[str, Load]:
+    """The load of removing one old version: a look at each of its names, and the removal, at the least metered size."""
+    if request.publish is None or request.destination.is_keyed:
+        return {}
+    names, least = float(work.listed), float(work.listed * aws.EFS_LEAST_METERED)
+    return {request.destination.mount: Load(names, least, names, least)}
+
 
 # Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
 SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16

@@ -26,6 +26,7 @@ from fanout.ports.store import WorkStore
 T = TypeVar("T")
 # Errors of a decoded value that is not what its reader expects.
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MsgspecError)
+ANOTHERS = "was written by somebody else, and is not replaced"
 START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 
 
@@ -71,6 +72,19 @@ class LedgerObjects:
     def write_new(self, key: str, document: Struct) -> bool:
         """The same, if nothing is there; whether this call wrote it."""
         return self.write_new_bytes(key, sealed_json(self.prefix + key, document_row(document), self._secret(key)))
+
+    def write_once(self, key: str, document: D, is_mine: Callable[[D], bool]) -> D:
+        """The document that counts, of one that does not change once it is written: this, or an earlier attempt's.
+
+        A task may run twice, also at the same time: the first one's stays, and the second one goes on with it. Raises
+        ``LedgerBroken`` where another is there.
+        """
+        if self.write_new(key, document):
+            return document
+        known = self.read(key, type(document))
+        if not is_mine(known):
+            raise self.broken(key, ANOTHERS)
+        return known
 
     def write_new_bytes(self, key: str, data: bytes) -> bool:
         """Write bytes as they are, if nothing is there; whether this call wrote them."""

@@ -8,7 +8,7 @@ from typing import Any
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import ANOTHERS
+from fanout.ledger.objects import ANOTHERS
 from fanout.listing.rounds import begin_round
 from fanout.model.books import Books, Count
 from fanout.model.document import Json

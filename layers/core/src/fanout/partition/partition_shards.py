@@ -31,7 +31,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Result
 from fanout.model.shard import Rates, Shard
-from fanout.pacing.begin_pacing import begin_pacing
+from fanout.pacing.pace_copy import begin_pacing
 from fanout.partition.group_hard_links import compare_names, place_names
 from fanout.request.options import Verify
 from fanout.request.parts.publish import INSIDE_VERSIONS

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.parts.way_out import WayOut
+from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, Deployed, WayOut
 
 _BETWEEN_BUCKETS = "deploy the stack with WayOut=buckets, or name buckets of {region}"
 _WITH_MOUNT = (
@@ -74,3 +74,30 @@ def _buckets_of(request: Request) -> Iterator[tuple[str, str]]:
             yield field, end.bucket
     if request.manifest is not None:
         yield "manifest", request.manifest.bucket
+
+
+def check_checksums(plan: Plan, deployed: Deployed) -> None:
+    """Raise ``InvalidRequest`` for ``checksums: computed`` where no job of S3 Batch Operations could read the objects.
+
+    | the run                                  | why no job can                                  |
+    |------------------------------------------|-------------------------------------------------|
+    | of a stack without ``ComputedChecksums`` | there is no role that a job could have          |
+    | of a bucket of another region            | a job is about buckets of its own region        |
+    | by a role of another account             | a job has the stack's role, which is not let in |
+    """
+    for problem, remedy in _refusals(plan, deployed) if plan.request.computes_checksums else ():
+        raise InvalidRequest("checksums", problem, remedy)
+
+
+def _refusals(plan: Plan, deployed: Deployed) -> Iterator[tuple[str, str]]:
+    if not deployed.computes_checksums:
+        yield (
+            "the stack has no role for jobs of S3 Batch Operations",
+            "leave it out, or deploy the stack with ComputedChecksums: true",
+        )
+    if plan.regions:
+        far = ", ".join(f"{bucket} is in {region}" for bucket, region in sorted(plan.regions.items()))
+        yield (f"a job computes those of its own region's buckets, and {far}", "leave it out")
+    role, _ = plan.request.assumed
+    if role:
+        yield (f"a job reads with the stack's own role, and {plan.request.role_field} names {role}", "leave it out")

@@ -17,7 +17,6 @@ from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import write_once
 from fanout.ledger.run_seal import SECRET_BYTES, RunSeal, Seal, digest_of
 from fanout.ledger.sealing import find_seal, write_seal
 from fanout.listing.index.earlier_index import note_earlier_run
@@ -26,9 +25,8 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
-from fanout.planning.far_buckets import find_far
+from fanout.planning.far_buckets import check_checksums, find_far
 from fanout.planning.first_round import first_round
-from fanout.planning.jobs_reach import check_checksums
 from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
@@ -148,7 +146,7 @@ def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:
     sealed = seal_run(plan, asked, ledger)
     before = sealed.find(keys.REQUEST, Asked) or asked
     sealed.write(keys.REQUEST, asked)
-    found = write_once(keys.PLAN, plan, sealed, lambda known: before == asked and known.origin == plan.origin)
+    found = sealed.write_once(keys.PLAN, plan, lambda known: before == asked and known.origin == plan.origin)
     return (plan, sealed) if found is plan else (found, seal_run(found, asked, ledger))
 
 

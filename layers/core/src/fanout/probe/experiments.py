@@ -1,4 +1,4 @@
-"""The experiments of a probe, and how its budget is split among them before any begins.
+"""The experiments and the plan of a probe: its budget is checked, and split among them, before any begins.
 
 | experiment         | what varies                                  | functions      | unit           |
 |--------------------|----------------------------------------------|----------------|----------------|
@@ -22,8 +22,10 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.model import FileSystemState, reserve_bytes
 from fanout.efs.probe_result import Experiment, Sync
 from fanout.facts.units import KIB, MIB
+from fanout.model.errors import InvalidRequest
 
 
 class Share(NamedTuple):
@@ -215,3 +217,46 @@ def files_to_read(paths: Sequence[str], client: str, member: int, members: int) 
     """
     others = [path for path in paths if not path.rpartition("/")[2].startswith(f"{client}-")]
     return list((others or paths)[member::members]), bool(others)
+
+
+class ProbePlan(Struct, frozen=True):
+    """``ends_at`` is when the last experiment ends, in seconds since 1970; ``file_system_id`` may be empty.
+
+    ``state`` is what EFS and CloudWatch say; ``None`` for a mount without an id.
+    """
+
+    probe_id: str
+    mount: str
+    file_system_id: str
+    request: ProbeRequest
+    began_at: float
+    ends_at: float
+    state: FileSystemState | None
+    rounds: tuple[Round, ...]
+
+
+def check_credits(state: FileSystemState, request: ProbeRequest) -> None:
+    """Raise ``InvalidRequest`` where the budget would spend burst credits that are to stay for others.
+
+    Every byte of the budget counts as written, which errs towards the file system: what is read is metered as a third.
+    """
+    if state.credits_bytes is None:
+        return
+    spare = state.credits_bytes - reserve_bytes(state, request.credit_reserve_percent)
+    if spare >= request.budget_bytes:
+        return
+    why = "; ".join(note for note in state.assumptions if note.startswith("BurstCredit"))
+    problem = f"{_mib(request.budget_bytes)} are more than the burst credits that may be spent, {_mib(max(0.0, spare))}"
+    allowed = "wait for credits, or ask for less or for a smaller credit_reserve_percent"
+    raise InvalidRequest("budget_bytes", f"{problem} ({why})" if why else problem, allowed)
+
+
+def check_space(free_bytes: int, request: ProbeRequest) -> None:
+    """Raise ``InvalidRequest`` where the budget would fill the file system."""
+    if free_bytes < request.budget_bytes:
+        problem = f"{_mib(request.budget_bytes)} are more than what is free, {_mib(free_bytes)}"
+        raise InvalidRequest("budget_bytes", problem, "free space, or ask for less")
+
+
+def _mib(size: float) -> str:
+    return f"{int(size // MIB):,} MiB"

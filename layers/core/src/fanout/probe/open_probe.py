@@ -7,8 +7,7 @@ from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.ports.probe import ProbeDirectories
-from fanout.probe.guard import check_space
-from fanout.probe.plan import ProbePlan
+from fanout.probe.experiments import ProbePlan, check_space
 from fanout.work.context import Context
 
 _GONE = (Reason.DESTINATION_KIND, Reason.LINK_IN_PATH)

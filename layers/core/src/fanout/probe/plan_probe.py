@@ -10,9 +10,7 @@ from fanout.ledger import probe_keys as keys
 from fanout.ledger.run_places import check_run_name
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.probe.experiments import ENDS_PART, rounds_of
-from fanout.probe.guard import check_credits
-from fanout.probe.plan import ProbePlan
+from fanout.probe.experiments import ENDS_PART, ProbePlan, check_credits, rounds_of
 from fanout.probe.request import parse_probe_request
 from fanout.work.context import Context
 

@@ -25,8 +25,7 @@ from fanout.facts import aws
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import RunError
 from fanout.model.file_system import ThroughputMode
-from fanout.probe.experiments import Point, Round
-from fanout.probe.plan import ProbePlan
+from fanout.probe.experiments import Point, ProbePlan, Round
 from fanout.probe.samples import Samples, Spread, rates_together, spread_of
 
 Spreads = list[tuple[Round, Point, Spread]]

@@ -16,12 +16,12 @@ from fanout.probe.experiments import (
     TRIAL_BYTES,
     TRIAL_SHARE,
     Point,
+    ProbePlan,
     Round,
     files_to_read,
     fitted,
     shared_point,
 )
-from fanout.probe.plan import ProbePlan
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
 from fanout.probe.samples import Failed, Samples, frequency_of, rate_of

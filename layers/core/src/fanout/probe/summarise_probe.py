@@ -8,7 +8,7 @@ from fanout.efs.probe_result import ProbeResult, ProbeStatus
 from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.errors import run_error
-from fanout.probe.plan import ProbePlan
+from fanout.probe.experiments import ProbePlan
 from fanout.probe.result import probe_result
 from fanout.probe.samples import Samples
 from fanout.work.context import Context

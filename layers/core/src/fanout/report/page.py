@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -14,6 +15,7 @@ from msgspec.structs import asdict
 from fanout.books.failures import Failure, FailureClass
 from fanout.books.next_step import next_step_of
 from fanout.books.summary_document import SummaryDocument, TasksDone, figures_of
+from fanout.forecast.choosing.finish import Finish
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
@@ -26,6 +28,7 @@ from fanout.report.charts.series import OverTime, over_time
 from fanout.report.charts.sizes import histogram
 from fanout.report.origin import place_of
 from fanout.report.templating import TEMPLATES, environment
+from fanout.report.text import clock
 from fanout.report.verdict import verdict
 from fanout.shards.tasks.activity import Activity
 from fanout.shards.tasks.attempt import End
@@ -83,15 +86,12 @@ class _Phase(Struct, frozen=True):
 
 def render_report(findings: Findings) -> str:
     """The page as HTML. Text of the run is escaped, and shown as it is: no name can hide or act."""
-    sheet, digest = style()
     summary = findings.summary
     settings, defaults = _flat(findings.plan), _flat(findings.defaults)
     place, step = place_of(summary.origin), next_step_of(summary)
     asked = (findings.request or {}).get("request")
     command = step.command(summary.run_id, summary.skipped.holder if summary.skipped else "", asked)
     page: dict[str, Any] = {
-        "style": sheet,
-        "style_digest": digest,
         "summary": summary,
         "publishes": bool(findings.plan.get("publish")) and summary.mode.course.writes,
         "verdict": verdict(summary),
@@ -114,7 +114,7 @@ def render_report(findings: Findings) -> str:
         "unchanged": [row for row in settings if row in defaults],
         "lost": End.LOST,
     }
-    return environment().get_template("report.html.j2").render(page)
+    return rendered("report.html.j2", page)
 
 
 def _phase(activity: Activity, tasks: TasksDone) -> _Phase:
@@ -137,6 +137,12 @@ def style() -> tuple[Markup, str]:
     return sheet, base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
 
 
+def rendered(template: str, page: Mapping[str, Any]) -> str:
+    """The HTML of a page, with the style sheet."""
+    sheet, digest = style()
+    return environment().get_template(template).render({**page, "style": sheet, "style_digest": digest})
+
+
 def _readable(document: Json | None) -> list[str]:
     """The lines of the request as JSON to copy; none of one that is too long to show."""
     text = json.dumps(document.get("request"), indent=1) if document else ""
@@ -152,3 +158,10 @@ def _flat(document: Json, prefix: str = "") -> list[tuple[str, str]]:
         elif name != "schema_version":
             rows.append((f"{prefix}{name}", str(value) if value not in ("", None) else "not set"))
     return rows
+
+
+def render_finish(finish: Finish, source: str, destination: str) -> str:
+    """The page of ``fanout estimate --by``: the plans that no other beats, as a curve and a table."""
+    ends = f"Ends at {clock(finish.predicted_end)}" if finish.functions else "No plan ends in time"
+    page = {"headline": ends, "finish": finish, "curve": curve(finish), "source": source, "destination": destination}
+    return rendered("estimate.html.j2", page)

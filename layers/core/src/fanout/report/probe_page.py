@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.probe_result import Experiment, ExperimentResult, Measured, ProbeResult, ProbeStatus, Sync
 from fanout.report.charts.sweep import Measure, Sweep, latency, rate, sweep
-from fanout.report.page import style
-from fanout.report.templating import environment
+from fanout.report.page import rendered
 from fanout.report.text import number, size
 
 _HEADLINES = {
@@ -33,10 +31,7 @@ class _Headline(Struct, frozen=True):
 
 def render_probe(probe: ProbeResult) -> str:
     """The page of a probe.json as HTML."""
-    sheet, digest = style()
-    page: dict[str, Any] = {
-        "style": sheet,
-        "style_digest": digest,
+    page = {
         "probe": probe,
         "headline": _headline(probe),
         "charts_of": [chart for chart in _charts(probe) if chart is not None],
@@ -44,7 +39,7 @@ def render_probe(probe: ProbeResult) -> str:
         "missing": [row for experiment in probe.experiments for row in _missing(experiment)],
         "problems": [(experiment.name, problem) for experiment in probe.experiments for problem in experiment.problems],
     }
-    return environment().get_template("probe.html.j2").render(page)
+    return rendered("probe.html.j2", page)
 
 
 def _headline(probe: ProbeResult) -> _Headline:

@@ -16,6 +16,11 @@ _HEADS = {
     Status.FAILED: ("Failed", "✗"),
     Status.SKIPPED: ("Skipped", "»"),
 }
+_REFUSED = {
+    DeleteRefused.__name__: "Refused, and nothing was deleted",
+    BudgetRefused.__name__: "Refused by the budget",
+    FinishRefused.__name__: "Refused: no plan ends in time",
+}
 
 
 class Verdict(Struct, frozen=True):
@@ -32,12 +37,8 @@ def verdict(summary: SummaryDocument) -> Verdict:
     differ = differences(summary.mode, summary.verification)
     if differ:
         return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
-    if summary.error and summary.error.name == DeleteRefused.__name__:
-        return Verdict("Refused, and nothing was deleted", "✗", f"{summary.error.message}.")
-    if summary.error and summary.error.name == BudgetRefused.__name__:
-        return Verdict("Refused by the budget", "✗", f"{summary.error.message}.")
-    if summary.error and summary.error.name == FinishRefused.__name__:
-        return Verdict("Refused: no plan ends in time", "✗", f"{summary.error.message}.")
+    if summary.error and summary.error.name in _REFUSED:
+        return Verdict(_REFUSED[summary.error.name], "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings and not summary.totals.taken:
         return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
     if summary.status is Status.SUCCEEDED and summary.planned:

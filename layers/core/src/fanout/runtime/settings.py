@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from fanout.model.errors import InvalidRequest
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 from fanout.request.parts.limits import FunctionSize
-from fanout.request.parts.way_out import WayOut
+from fanout.work.context import WayOut
 
 
 class DataEndpoint(Struct, frozen=True):

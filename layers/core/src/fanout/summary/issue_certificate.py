@@ -31,7 +31,7 @@ from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import ANOTHERS
+from fanout.ledger.objects import ANOTHERS
 from fanout.ledger.run_seal import digest_of
 from fanout.ledger.sealing import demanding, read_seal
 from fanout.model.books import Count

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.books.ending import Ending, shards_done, warnings_of
 from fanout.books.failure_writer import FailureWriter
 from fanout.books.run_activity import listed_sizes, matched_globs, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
+from fanout.books.summary_document import EarlierRun, Published, Status, SummaryDocument, figures_of, totals_of
 from fanout.books.verification_results import verification_of
 from fanout.deleting.deletions import deletion_results, not_moved
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.forecast.phases import NOTED
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import write_once
+from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import name_index, no_index_note
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
@@ -27,13 +28,12 @@ from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions
 from fanout.publishing.publish_version import not_published
 from fanout.request.options import ReportEntries
-from fanout.request.plan import settings_row
+from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.unread_entries import unread_notes
 from fanout.shards.unset_directories import directories_failed, unset_notes
 from fanout.summary.issue_certificate import Times, issue_certificate
-from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import stopped_by_limit, with_way_on
 from fanout.turns.withdrawal import owes_nothing
@@ -167,7 +167,7 @@ def _written(summary: SummaryDocument, known: SummaryDocument | None, ledger: Le
     if known is None and ledger.has(keys.SUMMARY):
         ledger.write(keys.SUMMARY, summary)
         return summary
-    return write_once(keys.SUMMARY, summary, ledger, lambda found: found.origin == summary.origin)
+    return ledger.write_once(keys.SUMMARY, summary, lambda found: found.origin == summary.origin)
 
 
 def _segment_error(ledger: Ledger) -> RunError | None:
@@ -197,3 +197,32 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
     times = [(phase, begun[keys.phase_key(phase)]) for phase in NOTED if keys.phase_key(phase) in begun]
     times.sort(key=lambda one: one[1])  # a move deletes after the verification, a sync before it
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]
+
+
+class Latest(Struct, frozen=True):
+    """The last run with these ends and this mode, and the one before, which a second attempt at the last run finds."""
+
+    run: EarlierRun
+    before: EarlierRun | None
+
+
+def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[str]]:
+    """The run before this one, and a note if its figures cannot be read; ``None`` if none is on record."""
+    try:
+        latest = ledger.of_run(run_places.LATEST).find(_key(plan), Latest)
+    except LedgerBroken as error:
+        problem = str(error).removesuffix(f"; {START_AGAIN}")
+        return None, [f"the figures of the run before cannot be read, so none stand beside this one's: {problem}"[:500]]
+    if latest is None:
+        return None, []
+    return (latest.before if latest.run.run_id == plan.run_id else latest.run), []
+
+
+def write_latest(plan: Plan, summary: SummaryDocument, ledger: Ledger) -> None:
+    """Make this run the one that the next run is compared with."""
+    ledger.of_run(run_places.LATEST).write(_key(plan), Latest(figures_of(summary), summary.earlier))
+
+
+def _key(plan: Plan) -> str:
+    request = plan.request
+    return run_places.latest_key(str(request.source), str(request.destination), request.mode.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fanout.ledger import keys
-from fanout.ledger.once import write_once
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
@@ -23,7 +22,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     context = context.within(plan)
     inner = replace(context, ledger=context.ledger.verification())
     inner_plan = plan_to_compare(plan)
-    write_once(keys.PLAN, inner_plan, inner.ledger, lambda known: known == inner_plan)
+    inner.ledger.write_once(keys.PLAN, inner_plan, lambda known: known == inner_plan)
     note_earlier_proofs(inner_plan, inner.ledger)
     pieces = [Segment("")]
     if plan.request.manifest is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,43 +21,37 @@ from fanout.ports.pacing import Account
 from fanout.ports.tree import EntryCopier, Tree
 from fanout.ports.turns import Turns
 from fanout.request.parts.limits import FunctionSize
-from fanout.request.parts.way_out import WayOut
 from fanout.request.plan import Plan
 
 
-def no_entry_copier(_plan: Plan) -> EntryCopier | None:
-    """None: bytes are read at one end and written at the other."""
-    return None
+class WayOut(StrEnum):
+    """The runs that reach it, as the template's parameter WayOut says.
+
+    A gateway endpoint of S3, which is all that the network of a mount needs, leads to its own region alone. Between two
+    buckets functions outside the network work; those on mounts need another way, such as a NAT gateway.
+    """
+
+    NONE = "none"
+    BUCKETS = "buckets"
+    MOUNTS = "mounts"
+
+    def reaches(self, *, inside_s3: bool) -> bool:
+        """Whether a run between two buckets, or else one with a mount, has a way out of the region."""
+        return self is WayOut.MOUNTS or (inside_s3 and self is WayOut.BUCKETS)
 
 
-def never_one_bucket(_plan: Plan, _key: str) -> bool:
-    """False: two names are two buckets."""
+def nothing(*_: object) -> None:
+    """What a context without an adapter has: no copier, no archive, no jobs, nothing to release, no budget to hold."""
+
+
+def never(*_: object) -> bool:
+    """False: two names are two buckets; trees hold connections, or live in this process alone."""
     return False
-
-
-def no_archive(_plan: Plan) -> ObjectArchive | None:
-    """None: nothing lies in an archive, or nothing is restored."""
-    return None
-
-
-def no_checksum_jobs(_plan: Plan) -> ChecksumJobs | None:
-    """None: nothing here may have S3 compute checksums."""
-    return None
-
-
-def none_far(_buckets: Iterable[str]) -> dict[str, str]:
-    """No bucket lies in another region."""
-    return {}
 
 
 def bucket_owner_enforced(_plan: Plan) -> str:
     """The bucket's account owns what anybody writes there."""
     return "BucketOwnerEnforced"
-
-
-def no_objects(_plan: Plan) -> ObjectReader:
-    """Reads a place that holds nothing."""
-    return NoObjects()
 
 
 class NoObjects:
@@ -83,19 +78,6 @@ class NoMeter:
 
     def shows(self, access_point: str) -> Behind:
         raise Unreachable(f"nothing here can ask about {access_point}")
-
-
-def never_forks(_plan: Plan) -> bool:
-    """False: trees that hold connections, or live in this process alone."""
-    return False
-
-
-def unlimited_spending(_plan: Plan, _context: Context) -> None:
-    """A task whose run has no ledger to count from may spend what it needs."""
-
-
-def nothing_to_release() -> None:
-    """Trees that hold nothing open."""
 
 
 class Deployed(Struct, frozen=True, kw_only=True):
@@ -151,15 +133,15 @@ class Context(Struct, frozen=True):
     nonce: str
     source: Callable[[Plan], Tree]
     destination: Callable[[Plan], Tree]
-    entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
-    is_one_bucket: Callable[[Plan, str], bool] = never_one_bucket
-    archive: Callable[[Plan], ObjectArchive | None] = no_archive
-    checksum_jobs: Callable[[Plan], ChecksumJobs | None] = no_checksum_jobs
-    release: Callable[[], None] = nothing_to_release
-    forks: Callable[[Plan], bool] = never_forks
+    entry_copier: Callable[[Plan], EntryCopier | None] = nothing
+    is_one_bucket: Callable[[Plan, str], bool] = never
+    archive: Callable[[Plan], ObjectArchive | None] = nothing
+    checksum_jobs: Callable[[Plan], ChecksumJobs | None] = nothing
+    release: Callable[[], None] = nothing
+    forks: Callable[[Plan], bool] = never
     processors: int = 1
-    objects: Callable[[Plan], ObjectReader] = no_objects
-    far_buckets: Callable[[Iterable[str]], dict[str, str]] = none_far
+    objects: Callable[[Plan], ObjectReader] = lambda _plan: NoObjects()
+    far_buckets: Callable[[Iterable[str]], dict[str, str]] = lambda _buckets: {}
     ownership: Callable[[Plan], str] = bucket_owner_enforced
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
@@ -167,7 +149,7 @@ class Context(Struct, frozen=True):
     signer: Signer | None = None
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
-    hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
+    hold_to_budget: Callable[[Plan, Context], None] = nothing
     cut_short: bool = False
 
     def deadline(self) -> Deadline:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState
-from fanout.forecast.choosing.choices import Predict, shard_levels
+from fanout.forecast.choosing.choices import shard_levels
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, measured_of, seconds_left
 from fanout.forecast.estimate import Known, estimate
 from fanout.forecast.forecast import Forecast
@@ -25,22 +25,15 @@ def choose_estimated(
     """
     window, text = request.limits.window, request.limits.finish_by
 
-    def of_plan(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> Forecast:
+    def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
         limits = replace(request.limits, max_concurrency=functions, shard_seconds=shard_seconds)
-        return estimate(replace(request, limits=limits), replace(known, states=states))
-
-    def predict_in(states: Mapping[str, FileSystemState]) -> Predict:
-        def predict(functions: int, shard_seconds: float) -> tuple[Forecast, float]:
-            found = of_plan(functions, shard_seconds, states)
-            return found, seconds_left(found, now, window)
-
-        return predict
+        found = estimate(replace(request, limits=limits), replace(known, states=states))
+        return found, seconds_left(found, now, window)
 
     moments = Moments(text, now, now, finish_at(text, now))
     of_any_stack = min(request.function.shard_seconds, FunctionSize().shard_seconds)
     lengths = shard_levels(shard_seconds or of_any_stack)
-    finish = decide_finish(
-        moments, request.limits.max_concurrency, lengths, predict_in, measured_of(request, known.states)
-    )
+    measured = measured_of(request, known.states)
+    finish = decide_finish(moments, request.limits.max_concurrency, lengths, predict, measured)
     taken = finish.functions or finish.plans[0].functions
-    return of_plan(taken, finish.shard_seconds, known.states), finish
+    return predict(taken, finish.shard_seconds, known.states)[0], finish

@@ -7,24 +7,31 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState
+from fanout.efs.model import FileSystemState, baseline, published
 from fanout.forecast.choosing.choices import (
     SPARE,
     Choice,
-    Predict,
     choices_of,
     few,
     function_levels,
     taken,
     unbeaten,
 )
-from fanout.forecast.choosing.modes import OtherMode, other_modes
 from fanout.forecast.forecast import Forecast, Limit
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parts.finish_by import length_text, parse_finish_by
 from fanout.request.parts.window import closed_seconds
 from fanout.request.request import Request
+
+# The forecast of a plan on file systems in some states; see ``Predict``.
+PredictWith = Callable[[int, float, Mapping[str, FileSystemState]], tuple[Forecast, float]]
+# The mode to compare with. What Provisioned costs a month is no cost of a run.
+OTHER_MODE = {
+    ThroughputMode.BURSTING: ThroughputMode.ELASTIC,
+    ThroughputMode.PROVISIONED: ThroughputMode.ELASTIC,
+    ThroughputMode.ELASTIC: ThroughputMode.BURSTING,
+}
 
 
 class FinishPlan(Struct, frozen=True):
@@ -39,7 +46,10 @@ class FinishPlan(Struct, frozen=True):
 
 
 class FinishMode(Struct, frozen=True):
-    """A file system in another throughput mode: ``pays`` if the run would end in time for less, or only so."""
+    """A file system in another throughput mode: ``pays`` if the run would end in time for less, or only so.
+
+    ``seconds`` and ``dollars`` are ``None`` where it would not end in time.
+    """
 
     mount: str
     throughput_mode: ThroughputMode
@@ -92,19 +102,18 @@ def decide_finish(
     moments: Moments,
     most: int,
     shard_seconds: Sequence[float],
-    predict_in: Callable[[Mapping[str, FileSystemState]], Predict],
+    predict: PredictWith,
     states: Mapping[str, FileSystemState],
 ) -> Finish:
-    """The plan with at most so many functions; ``predict_in`` predicts with the file systems in some states."""
+    """The plan with at most so many functions, of a run on file systems in these states."""
     levels = function_levels(most)
 
     def front_with(states: Mapping[str, FileSystemState]) -> list[Choice]:
-        return unbeaten(choices_of(levels, shard_seconds, predict_in(states)))
+        return unbeaten(choices_of(levels, shard_seconds, lambda most, length: predict(most, length, states)))
 
     front = front_with(states)
     choice = taken(front, moments.left)
     shown = choice or front[0]
-    modes = other_modes(states, moments.left, choice, front_with)
     return Finish(
         finish_by=moments.text,
         at=utc(moments.at),
@@ -116,7 +125,7 @@ def decide_finish(
         dollars=round(shown.dollars, 6),
         why=_why(front, choice, moments),
         plans=[_plan(one, moments) for one in few(front, choice)],
-        other_modes=[_mode(one, choice, moments) for one in modes],
+        other_modes=_other_modes(states, choice, moments, front_with),
         nearest="" if choice else nearest(moments, front[0].seconds),
     )
 
@@ -185,18 +194,42 @@ def _plan(one: Choice, moments: Moments) -> FinishPlan:
     )
 
 
-def _mode(one: OtherMode, choice: Choice | None, moments: Moments) -> FinishMode:
-    name = f"with {one.mode.value} throughput of efs://{one.mount}/"
-    if one.seconds is None or one.dollars is None:
-        sentence = f"{name} no plan would end in time"
-    else:
-        by = f"{name} it would end at {utc(moments.now + one.seconds)} for {dollars_text(one.dollars)}"
-        beside = "which no plan does now" if choice is None else f"now {dollars_text(choice.dollars)}"
-        verdict = "a change would pay" if one.pays else "a change would not pay"
-        sentence = f"{by}, {beside}: {verdict}"
-    seconds = None if one.seconds is None else round(one.seconds, 3)
-    dollars = None if one.dollars is None else round(one.dollars, 6)
-    return FinishMode(one.mount, one.mode, one.pays, seconds, dollars, f"{sentence}; no run changes it")
+def state_in(state: FileSystemState, mode: ThroughputMode) -> FileSystemState:
+    """The file system in another mode; a bursting one has no credits yet, and earns them."""
+    permitted = published(mode, state.standard_bytes, 0.0, state.one_zone)
+    if mode is ThroughputMode.BURSTING:
+        return replace(state, mode=mode, permitted_bytes_per_second=baseline(state.standard_bytes), credits_bytes=0.0)
+    return replace(
+        state, mode=mode, permitted_bytes_per_second=permitted, credits_bytes=None, probed_bytes_per_second=None
+    )
+
+
+def _other_modes(
+    states: Mapping[str, FileSystemState],
+    choice: Choice | None,
+    moments: Moments,
+    front_with: Callable[[Mapping[str, FileSystemState]], list[Choice]],
+) -> list[FinishMode]:
+    """Each measured file system in its other mode, beside the plan that is taken, if any."""
+    found = []
+    for mount, state in states.items():
+        mode = OTHER_MODE.get(state.mode)
+        if mode is not None and not state.puts_a_file:
+            best = taken(front_with({**states, mount: state_in(state, mode)}), moments.left)
+            found.append(_mode(mount, mode, best, choice, moments))
+    return found
+
+
+def _mode(mount: str, mode: ThroughputMode, best: Choice | None, choice: Choice | None, moments: Moments) -> FinishMode:
+    name = f"with {mode.value} throughput of efs://{mount}/"
+    if best is None:
+        return FinishMode(mount, mode, False, None, None, f"{name} no plan would end in time; no run changes it")
+    pays = choice is None or best.dollars < choice.dollars * 0.99
+    by = f"{name} it would end at {utc(moments.now + best.seconds)} for {dollars_text(best.dollars)}"
+    beside = "which no plan does now" if choice is None else f"now {dollars_text(choice.dollars)}"
+    verdict = "a change would pay" if pays else "a change would not pay"
+    sentence = f"{by}, {beside}: {verdict}; no run changes it"
+    return FinishMode(mount, mode, pays, round(best.seconds, 3), round(best.dollars, 6), sentence)
 
 
 def dollars_text(value: float) -> str:

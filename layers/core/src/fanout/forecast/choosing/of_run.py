@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState
-from fanout.forecast.choosing.choices import Predict
 from fanout.forecast.choosing.finish import (
     Finish,
     Moments,
@@ -24,7 +23,6 @@ from fanout.forecast.choosing.finish import (
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.once import write_once
 from fanout.model.document import utc
 from fanout.model.errors import FinishRefused
 from fanout.model.shard import Shard
@@ -68,17 +66,14 @@ def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now:
         return None
     request, window, outline = plan.request, plan.request.limits.window, outlined()
 
-    def predict_in(states: Mapping[str, FileSystemState]) -> Predict:
-        def predict(functions: int, shard_seconds: float) -> tuple[Forecast, float]:
-            work = outline.work_with(functions, shard_seconds)
-            found = forecast(request, work, plan.rates, states, plan.creations_per_second, functions, plan.regions)
-            return found, seconds_left(found, now, window, BEFORE)
-
-        return predict
+    def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
+        work = outline.work_with(functions, shard_seconds)
+        found = forecast(request, work, plan.rates, states, plan.creations_per_second, functions, plan.regions)
+        return found, seconds_left(found, now, window, BEFORE)
 
     limits, states = request.limits, measured_of(request, measured_file_systems(ledger))
-    found = decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict_in, states)
-    return write_once(keys.FINISH, found, ledger, lambda _known: True)
+    found = decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict, states)
+    return ledger.write_once(keys.FINISH, found, lambda _known: True)
 
 
 def moments_of(plan: Plan, now: float) -> Moments:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from fanout.report.text import duration, number, unit_of
 
+# The box that a line is drawn in; the page stretches it.
+WIDTH, HEIGHT = 1000.0, 100.0
 _TIME_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _TICKS = 5
 
@@ -23,6 +26,11 @@ class Tick(Struct, frozen=True):
 def percent_of(value: float, whole: float) -> float:
     """Percent, to a hundredth, within 0 and 100."""
     return round(min(max(value / whole, 0.0), 1.0) * 100, 2) if whole > 0 else 0.0
+
+
+def line_through(points: Sequence[tuple[float, float]]) -> str:
+    """The path through points in percent; y is from the top."""
+    return "M" + "L".join(f"{x / 100 * WIDTH:.1f} {y / 100 * HEIGHT:.1f}" for x, y in points)
 
 
 def time_ticks(seconds: float) -> list[Tick]:

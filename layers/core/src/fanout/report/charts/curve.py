@@ -6,11 +6,9 @@ from msgspec import Struct
 
 from fanout.forecast.choosing.finish import Finish, FinishPlan
 from fanout.forecast.forecast import Limit
-from fanout.report.charts.axes import Tick, percent_of, time_ticks
+from fanout.report.charts.axes import Tick, line_through, percent_of, time_ticks
 from fanout.report.text import clock, count, duration
 
-# The box that the line is drawn in; the page stretches it.
-_WIDTH, _HEIGHT = 1000.0, 100.0
 # Chosen: the time axis ends so much after the slowest plan, or the time to end by.
 _MORE = 1.05
 
@@ -46,13 +44,12 @@ def curve(finish: Finish) -> Curve:
     margin = (most - least) * 0.15 or most * 0.1 or 0.01
     low, high = max(0.0, least - margin), most + margin
     dots = [_dot(one, finish, end, low, high) for one in plans]
-    points = [f"{dot.x / 100 * _WIDTH:.1f} {dot.y / 100 * _HEIGHT:.1f}" for dot in dots]
     first, last = plans[0], plans[-1]
     said = f"From {_said(first)} to {_said(last)}" if first is not last else _said(first)
     return Curve(
         text=f"Dollars over time. {said}.",
         dots=dots,
-        path=f"M{'L'.join(points)}" if len(points) > 1 else "",
+        path=line_through([(dot.x, dot.y) for dot in dots]) if len(dots) > 1 else "",
         by=percent_of(left, end) if left <= end else None,
         times=time_ticks(end),
         values=[Tick(percent_of(one - low, high - low), money(one, high - low)) for one in sorted({least, most})],

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.report.charts.axes import Tick, time_ticks, value_ticks
+from fanout.report.charts.axes import HEIGHT, WIDTH, Tick, time_ticks, value_ticks
 from fanout.report.text import duration, number, size
 from fanout.shards.tasks.activity import Activity
 
 # Rows of the table next to the charts.
 _TABLE_ROWS = 24
-# The box that a path is drawn in; the page stretches it.
-_WIDTH, _HEIGHT = 1000.0, 100.0
 
 
 class Series(Struct, frozen=True):
@@ -76,7 +74,7 @@ def series_of(
     end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes, per=per)
     pieces = _pieces(values, end)
     line = "".join(piece for piece, _ in pieces)
-    area = "".join(f"{piece}V{_HEIGHT:.0f}H{began}Z" for piece, began in pieces)
+    area = "".join(f"{piece}V{HEIGHT:.0f}H{began}Z" for piece, began in pieces)
     missing = span * (len(values) - len(known)) / len(values)
     without = f", {duration(missing)} of it without a value" if missing else ""
     text = f"{title}: {show(mean)} on average, {show(top)} at most, over {duration(span)}{without}."
@@ -85,7 +83,7 @@ def series_of(
 
 def _pieces(values: Sequence[float | None], end: float) -> list[tuple[str, str]]:
     """A path and where it begins for each run of values without a gap."""
-    step = _WIDTH / len(values)
+    step = WIDTH / len(values)
     pieces: list[tuple[str, str]] = []
     points, began, at = "", "", ""
     for index, value in enumerate([*values, None]):
@@ -95,7 +93,7 @@ def _pieces(values: Sequence[float | None], end: float) -> list[tuple[str, str]]
                 pieces.append((f"{points}H{x}", began))
             points = at = ""
             continue
-        y = f"{_HEIGHT * (1 - value / end):.1f}"
+        y = f"{HEIGHT * (1 - value / end):.1f}"
         if not points:
             points, began = f"M{x} {y}", x
         elif y != at:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.report.charts.axes import Tick, percent_of, value_ticks
+from fanout.report.charts.axes import Tick, line_through, percent_of, value_ticks
 from fanout.report.text import number, size
 
-# The box that a line is drawn in; the page stretches it.
-_WIDTH, _HEIGHT = 1000.0, 100.0
 # A cap this many times over what was measured would squash the rest: it is named and not drawn.
 _CAP_IN_SIGHT = 2.5
 
@@ -97,10 +95,10 @@ def sweep(
     else:
         end, values = value_ticks(max([top, *seen]) or 1.0, in_bytes=show is rate)
         height = lambda value: percent_of(value, end)  # noqa: E731
-    lines = [
-        Line(kind, name, marks := [_mark(one, places, height, name, show) for one in measures], _path(marks))
-        for kind, name, measures in drawn
+    marked = [
+        (kind, name, [_mark(one, places, height, name, show) for one in measures]) for kind, name, measures in drawn
     ]
+    lines = [Line(kind, name, marks, line_through([(one.x, one.y) for one in marks])) for kind, name, marks in marked]
     rows = [
         (one.label, name, show(one.median), f"{show(one.lower)} to {show(one.upper)}", f"{one.samples:,}")
         for _, name, measures in drawn
@@ -140,11 +138,6 @@ def _mark(
     text = f"{name}, {one.label}: {show(one.median)} ({show(one.lower)} to {show(one.upper)}, {one.samples:,} samples)"
     y, upper, lower = (round(100 - height(value), 2) for value in (one.median, one.upper, one.lower))
     return Whisker(places[one.at][1], y, upper, lower, text)
-
-
-def _path(marks: Sequence[Whisker]) -> str:
-    points = [f"{mark.x / 100 * _WIDTH:.1f} {mark.y / 100 * _HEIGHT:.1f}" for mark in marks]
-    return f"M{'L'.join(points)}"
 
 
 def _decades(least: float, most: float) -> tuple[Callable[[float], float], list[Tick]]:
