@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 
-from fanout.forecast.choosing.estimated import choose_estimated
-from fanout.forecast.estimate import Known
+from fanout.forecast.estimate import Known, choose_estimated
 from fanout.report.page import render_finish
 from fanout.request.parse import parse_request
 from tests.browser.conftest import Open, Report

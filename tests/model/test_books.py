@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.ledger.coverage import disjoint, indexes_of, ranges_of
+from fanout.ledger.documents import disjoint, indexes_of, ranges_of
 from fanout.ledger.json_lines import lines_of, rows_of
 from fanout.ledger.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
 from fanout.model.books import Books, Count, tally

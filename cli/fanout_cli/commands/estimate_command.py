@@ -99,9 +99,8 @@ def estimate_(
     taken with other functions, at another throughput mode or rate.
     """
     with command():
-        from fanout.forecast.choosing.estimated import choose_estimated
         from fanout.forecast.document import forecast_document
-        from fanout.forecast.estimate import Known, estimate
+        from fanout.forecast.estimate import Known, choose_estimated, estimate
         from fanout.ledger.documents import document_row
         from fanout.model.errors import InvalidRequest
         from fanout.request.parse import parse_request

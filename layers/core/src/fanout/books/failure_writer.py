@@ -29,7 +29,6 @@ class FailureWriter:
         self.classes = FailureClasses()
 
     def add(self, outcome: Outcome, phase: str) -> None:
-        """Take one failed or rejected entry."""
         row = failure_of(outcome, phase)
         self.count += 1
         self.classes.add(row)

@@ -49,7 +49,6 @@ class FailureClasses(Struct):
     _shown: int = 0
 
     def add(self, failure: Failure) -> None:
-        """Count a failure."""
         key = (failure.phase, failure.outcome, failure.reason)
         if key not in self._classes:
             self._classes[key] = FailureClass(*key, 0, 0, failure.remedy), []

@@ -55,7 +55,6 @@ class Rule(Struct, frozen=True):
     nothing_taken: bool = False
 
     def fits(self, ended: Ended) -> bool:
-        """Whether the row is about this end."""
         return (
             (not self.modes or ended.mode in self.modes)
             and (not self.statuses or ended.status in self.statuses)

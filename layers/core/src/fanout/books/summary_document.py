@@ -44,7 +44,6 @@ class Totals(Struct, frozen=True):
 
 
 def totals_of(books: Books) -> Totals:
-    """The totals of the books."""
     return Totals(books.listed, **{result.value: count for result, count in books.by_result.items()})
 
 

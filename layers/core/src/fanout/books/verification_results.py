@@ -10,7 +10,7 @@ from msgspec import Struct
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Difference, Verified
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fanout.certificate.tree_digest import TreeDigest, TreeSum
 from fanout.ledger import keys
-from fanout.ledger.coverage import disjoint, indexes_of
+from fanout.ledger.documents import disjoint, indexes_of
 from fanout.ledger.ledger import Ledger, OutcomeFile
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import LedgerBroken

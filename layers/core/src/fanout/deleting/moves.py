@@ -22,7 +22,7 @@ from fanout.books.run_books import run_books
 from fanout.deleting.not_copied import NotCopied
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.coverage import disjoint
+from fanout.ledger.documents import disjoint
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_from_row, entry_row
 from fanout.model.entry import Entry

@@ -16,7 +16,7 @@ from fanout.deleting.deletions import deleted_directories
 from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.coverage import Range, indexes_of, ranges_of
+from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json

@@ -29,7 +29,6 @@ def field(event: Json, *path: str) -> Any:
 
 
 def run_id_of(event: Json) -> str:
-    """The run that an event is about."""
     run_id: str = field(event, "run", "id")
     return run_id
 
@@ -68,14 +67,12 @@ def batch_run_id(event: Json) -> str:
 
 
 def segment_of(event: Json) -> Segment:
-    """The segment to list."""
     segment = convert(field(event, "segment"), Segment)
     check_id("segment.id", segment.id)
     return segment
 
 
 def shard_of(event: Json) -> Shard:
-    """The shard to work on."""
     shard = convert(field(event, "shard"), Shard)
     check_id("shard.id", shard.id)
     return shard

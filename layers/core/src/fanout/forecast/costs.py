@@ -34,7 +34,6 @@ class Dollars(Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        """The dollars of the run."""
         beside = self.metrics + sum(self.services.values()) + self.signing
         return self.s3 + self.ledger + self.efs + self.compute + self.states + beside
 
@@ -66,7 +65,6 @@ def dollars_of(
 
 
 def request_dollars(requests: S3Requests, price: Mapping[str, float]) -> float:
-    """The dollars of requests to S3."""
     return requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"]
 
 

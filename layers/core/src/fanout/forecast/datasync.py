@@ -33,8 +33,6 @@ from fanout.request.request import Request
 
 
 class TaskMode(StrEnum):
-    """The mode of a DataSync task."""
-
     BASIC = "basic"
     ENHANCED = "enhanced"
 
@@ -50,7 +48,6 @@ class DataSync(Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        """All of them."""
         return self.fee + self.s3 + self.efs + self.transfer
 
 
@@ -113,7 +110,6 @@ def _task(
 
 
 def _compares_trees(request: Request) -> bool:
-    """Whether both whole trees are compared."""
     return request.course.compares or request.verifies_after.whole_trees
 
 

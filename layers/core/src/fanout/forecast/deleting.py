@@ -85,7 +85,6 @@ def _beside(request: Request, found: Deleting) -> Beside:
 
 
 def end_deleted_from(request: Request) -> Location:
-    """The end at which the run deletes."""
     return request.source if request.course.deletes_proven else request.destination
 
 

@@ -12,10 +12,14 @@ from fanout.efs.calibration import Calibration, creations_of, rates_of
 from fanout.efs.load import Work, reads_before_copying
 from fanout.efs.model import FileSystemState, baseline, most_credits, published
 from fanout.facts import tuning
+from fanout.forecast.choosing.choices import shard_levels
+from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, measured_of, seconds_left
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.books import Count
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
+from fanout.request.parts.finish_by import finish_at
+from fanout.request.parts.limits import FunctionSize
 from fanout.request.proven_ends import ends_to_prove, heads_of_look
 from fanout.request.request import Request
 from fanout.shards.packing import target_seconds
@@ -44,7 +48,6 @@ class Known(Struct, frozen=True):
 
 
 def estimate(request: Request, known: Known) -> Forecast:
-    """The forecast of the run."""
     rates = rates_of(request, known.calibrations)
     states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
     work = estimated_work(request, known, rates)
@@ -99,3 +102,26 @@ def idle_state(
         credits_bytes=credits,
         assumptions=("nobody else is taken to use it; it was not measured",),
     )
+
+
+def choose_estimated(
+    request: Request, known: Known, now: float, shard_seconds: float | None = None
+) -> tuple[Forecast, Finish]:
+    """The plan of a run that begins now and ends by its ``limits.finish_by``, and the forecast of that plan.
+
+    Shards of other lengths are tried, up to ``shard_seconds`` where the request gives it.
+    """
+    window, text = request.limits.window, request.limits.finish_by
+
+    def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
+        limits = replace(request.limits, max_concurrency=functions, shard_seconds=shard_seconds)
+        found = estimate(replace(request, limits=limits), replace(known, states=states))
+        return found, seconds_left(found, now, window)
+
+    moments = Moments(text, now, now, finish_at(text, now))
+    of_any_stack = min(request.function.shard_seconds, FunctionSize().shard_seconds)
+    lengths = shard_levels(shard_seconds or of_any_stack)
+    measured = measured_of(request, known.states)
+    finish = decide_finish(moments, request.limits.max_concurrency, lengths, predict, measured)
+    taken = finish.functions or finish.plans[0].functions
+    return predict(taken, finish.shard_seconds, known.states)[0], finish

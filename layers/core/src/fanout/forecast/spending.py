@@ -148,7 +148,6 @@ class _Tasks:
         self.began, self.ended = inf, -inf
 
     def add(self, attempts: Iterable[Attempt]) -> None:
-        """Take them all."""
         for attempt in attempts:
             ended = min(self._now, attempt.began + self._most) if attempt.ended is None else attempt.ended
             self.number += 1

@@ -83,6 +83,5 @@ class ConfinedRows:
             check_file_path(path)
 
     def big_file(self, big: BigFile) -> BigFile:
-        """A big file that was read."""
         (self._ends or self._known()).check(big.entry)
         return big

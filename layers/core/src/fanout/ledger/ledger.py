@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
-from fanout.ledger.coverage import Range, ranges_of
-from fanout.ledger.documents import Marker, Notes, PhaseBegan, Totals
+from fanout.ledger.documents import Marker, Notes, PhaseBegan, Range, Totals, ranges_of
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.objects import LedgerObjects
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
@@ -90,7 +89,6 @@ class Ledger(LedgerObjects):
         return self.prefix != run_places.run_prefix(self.run_id)
 
     def whole_run(self) -> Ledger:
-        """The run's own ledger."""
         return Ledger(self._store, self.run_id, seal=self._seal)
 
     def of_run(self, run_id: str) -> Ledger:
@@ -122,7 +120,6 @@ class Ledger(LedgerObjects):
         self.write(key, Marker())
 
     def is_marked(self, key: str) -> bool:
-        """Whether the mark is there."""
         return self.find(key, Marker) is not None
 
     def note(self, phase: str, notes: Iterable[str]) -> None:
@@ -134,11 +131,9 @@ class Ledger(LedgerObjects):
         self.write(keys.phase_key(phase), PhaseBegan(at))
 
     def write_plan(self, plan: Plan) -> None:
-        """Write plan.json."""
         self.write(keys.PLAN, plan)
 
     def read_plan(self) -> Plan:
-        """Read plan.json."""
         return self._confined.plan()
 
     def write_shard(self, shard_id: str, rows: Iterable[Sequence[Any]]) -> str:
@@ -163,7 +158,6 @@ class Ledger(LedgerObjects):
         return self.read_rows_as(links.key, self._confined.link, links.entries)
 
     def read_big_file(self, key: str) -> BigFile:
-        """Read a big file."""
         big = self.read(key, BigFile)
         with self.decoding(key):
             return self._confined.big_file(big)

@@ -39,7 +39,6 @@ class LedgerObjects:
         self._seal = seal
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        """Write bytes as they are."""
         self._store.put(self.prefix + key, data)
 
     def read_bytes(self, key: str) -> bytes:
@@ -47,7 +46,6 @@ class LedgerObjects:
         return self._store.get(self.prefix + key)
 
     def write_json(self, key: str, value: Any) -> None:
-        """Write one JSON document."""
         self._store.put(self.prefix + key, sealed_json(self.prefix + key, value, self._secret(key)))
 
     def read_json(self, key: str) -> Any:
@@ -166,7 +164,6 @@ class LedgerObjects:
             raise self.broken(key, f"holds {found} rows, not {count}")
 
     def write_text(self, key: str, text: str) -> None:
-        """Write a text as it is."""
         self._store.put(self.prefix + key, text.encode())
 
     def keys(self, prefix: str) -> Iterator[str]:
@@ -174,7 +171,6 @@ class LedgerObjects:
         return (key.removeprefix(self.prefix) for key in self._store.list(self.prefix + prefix))
 
     def has(self, key: str) -> bool:
-        """Whether a file is there."""
         return key in set(self.keys(key))
 
 

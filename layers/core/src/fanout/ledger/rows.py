@@ -20,12 +20,10 @@ def entry_row(entry: Entry) -> list[Any]:
     Six values come first, then inode and target if either is set, then the replaced entry if it is known: six to nine
     values in all.
     """
-    row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
     if entry.inode or entry.target:
-        row += entry.inode, entry.target
-    if entry.replaces:
-        row.append(entry.replaces)
-    return row
+        return _long_row(entry)
+    row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
+    return [*row, entry.replaces] if entry.replaces else row
 
 
 def file_rows(files: FileColumns) -> Iterator[Sequence[Any]]:
@@ -69,7 +67,6 @@ def name_row(name: Name) -> list[Any]:
 
 
 def name_from_row(row: list[Any]) -> Name:
-    """The name of a row."""
     return Name(entry_from_row(row[:-2]), row[-2], row[-1])
 
 
@@ -108,7 +105,6 @@ def outcome_row(outcome: Outcome, index: int | None = None) -> Json:
 
 
 def outcome_from_row(row: Json) -> Outcome:
-    """The outcome of a row."""
     return Outcome(
         path=row["path"],
         kind=row["kind"],
@@ -161,24 +157,20 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
 
 
 def attributes_row(attributes: Attributes) -> list[int | None]:
-    """The attributes of a file system's entry."""
     return [attributes.mode, attributes.uid, attributes.gid, attributes.mtime_ns, attributes.atime_ns]
 
 
 def attributes_from_row(row: list[int | None]) -> Attributes:
-    """The attributes of a row."""
     mode, uid, gid, mtime_ns, atime_ns = row
     return Attributes(mode, uid, gid, mtime_ns, atime_ns)
 
 
 def made_row(made: Made) -> list[Any]:
-    """A copy as it was made."""
     row = [made.path, made.mode, made.uid, made.gid, made.size, made.mtime_ns, made.inode, made.changed_ns]
     return [*row, made.target] if made.target else row
 
 
 def made_from_row(row: list[Any]) -> Made:
-    """The copy of a row."""
     return Made(*row)
 
 
@@ -195,7 +187,6 @@ def receipt_row(receipt: Receipt) -> Json:
 
 
 def receipt_from_row(row: Json) -> Receipt:
-    """The receipt of a row."""
     reason = Reason(row["reason"]) if "reason" in row else None
     etag, message, sha256 = (row.get(name, "") for name in ("etag", "message", "sha256"))
     return Receipt(row["index"], int(row["crc64nvme"], 16), etag, reason, message, sha256)

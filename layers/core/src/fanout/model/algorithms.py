@@ -72,16 +72,6 @@ class _Xxhash:
         return whole
 
 
-def _crc32(data: bytes, before: int) -> int:
-    crc: int = engine().crc32(data, before)
-    return crc
-
-
-def _crc32c(data: bytes, before: int) -> int:
-    crc: int = engine().crc32c(data, before)
-    return crc
-
-
 def _hash(name: str) -> Callable[[], Running]:
     return partial(hashlib.new, name, usedforsecurity=False)
 
@@ -95,8 +85,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "MD5": Algorithm(16, _hash("md5")),
     "XXHASH3": Algorithm(8, partial(_Xxhash, "new_xxhash3_64")),
     "XXHASH64": Algorithm(8, partial(_Xxhash, "new_xxhash64")),
-    "CRC32C": Algorithm(4, partial(_Crc, 4, _crc32c)),
-    "CRC32": Algorithm(4, partial(_Crc, 4, _crc32)),
+    "CRC32C": Algorithm(4, partial(_Crc, 4, lambda data, before: engine().crc32c(data, before))),
+    "CRC32": Algorithm(4, partial(_Crc, 4, lambda data, before: engine().crc32(data, before))),
 }
 _HEADERS = {name: f"x-amz-checksum-{name.lower()}" for name in ALGORITHMS}
 
@@ -138,7 +128,6 @@ class RunningSums:
         self._crc, self._other = NO_BYTES, None if self._name == CRC64NVME else ALGORITHMS[self._name].begin()
 
     def update(self, data: bytes) -> None:
-        """Add bytes."""
         self._crc = crc64nvme(data, self._crc)
         if self._other is not None:
             self._other.update(data)

@@ -41,7 +41,6 @@ class Tally(Struct):
 
     @property
     def count(self) -> Count:
-        """The count so far."""
         return Count(self.entries, self.bytes)
 
 
@@ -57,7 +56,6 @@ class Books(Struct, frozen=True):
     by_result: Mapping[Result, Count] = field(default_factory=no_counts)
 
     def plus(self, listed: Count, results: Mapping[Result, Count]) -> Books:
-        """The books with more counts added."""
         merged = {result: self.by_result[result] + results.get(result, Count()) for result in Result}
         return Books(self.listed + listed, merged)
 

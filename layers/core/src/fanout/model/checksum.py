@@ -15,7 +15,6 @@ NO_BYTES = 0
 
 @cache
 def engine() -> Any:
-    """The library that computes checksums."""
     from awscrt import checksums
 
     return checksums

@@ -40,11 +40,9 @@ class FileColumns(Struct):
         return FileColumns(self.directory, self.names[part], *numbers, self.etags[part], self.replaces)
 
     def first(self) -> Entry:
-        """The first file."""
         return self.part(0, 1).entries()[0]
 
     def entries(self) -> list[Entry]:
-        """Each file by itself."""
         directory, etags = self.directory, self.etags or [""] * len(self.names)
         columns = zip(self.names, self.sizes, self.mtimes_ns, self.changed_ns, etags, strict=True)
         return [
@@ -54,7 +52,6 @@ class FileColumns(Struct):
 
     @property
     def paths(self) -> list[str]:
-        """The path of each file."""
         directory = self.directory
         return [directory + name for name in self.names] if directory else self.names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Self
 
 
@@ -24,26 +25,21 @@ TROUBLE = (Result.FAILED, Result.REJECTED)
 _Reasoned = tuple[str, Result, str, bool]
 
 
-def _unchanged(words: str) -> _Reasoned:
-    return words, Result.UNCHANGED, "", False
-
-
 def _skipped(words: str, remedy: str = "") -> _Reasoned:
     return words, Result.SKIPPED, remedy, False
 
 
-def _rejected(words: str, remedy: str) -> _Reasoned:
-    return words, Result.REJECTED, remedy, False
-
-
-def _name(words: str, remedy: str) -> _Reasoned:
-    return words, Result.REJECTED, remedy, True
+def _rejected(words: str, remedy: str, is_name: bool = False) -> _Reasoned:
+    return words, Result.REJECTED, remedy, is_name
 
 
 def _failed(words: str, remedy: str) -> _Reasoned:
     return words, Result.FAILED, remedy, False
 
 
+_name = partial(_rejected, is_name=True)
+_RENAME = "rename the object, then start the transfer again; or request on_conflict: escape"
+_NOBODY_WRITES = "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
 _COPY_IT = "copy it: start a transfer with mode copy and compare always"
 
 
@@ -79,8 +75,8 @@ class Reason(StrEnum):
         return self in _HELD
 
     # Unchanged.
-    SAME = _unchanged("same")
-    DONE_EARLIER = _unchanged("done by the run that this one resumes")
+    SAME = "same", Result.UNCHANGED
+    DONE_EARLIER = "done by the run that this one resumes", Result.UNCHANGED
 
     # Left out by the request.
     SPECIAL_FILE = _skipped("special file")
@@ -119,17 +115,10 @@ class Reason(StrEnum):
     )
 
     # Names that the destination cannot hold.
-    NAME_EMPTY = _name(
-        "empty name component", "rename the object, then start the transfer again; or request on_conflict: escape"
-    )
-    NAME_DOT = _name(
-        "name component . or ..", "rename the object, then start the transfer again; or request on_conflict: escape"
-    )
-    NAME_ABSOLUTE = _name(
-        "absolute name",
-        "rename the object, then start the transfer again; or request on_conflict: escape",
-    )
-    NAME_NUL = _name("NUL in name", "rename the object, then start the transfer again; or request on_conflict: escape")
+    NAME_EMPTY = _name("empty name component", _RENAME)
+    NAME_DOT = _name("name component . or ..", _RENAME)
+    NAME_ABSOLUTE = _name("absolute name", _RENAME)
+    NAME_NUL = _name("NUL in name", _RENAME)
     NAME_TOO_LONG = _name(
         "name component over 255 bytes", "shorten the name to 255 bytes, then start the transfer again"
     )
@@ -196,8 +185,7 @@ class Reason(StrEnum):
         "correct the manifest; or request a source in the bucket that the row names",
     )
     KEY_ENCODED = _rejected(
-        "key in the manifest is URL-encoded",
-        "name its column or field encoded_key, then start the transfer again",
+        "key in the manifest is URL-encoded", "name its column or field encoded_key, then start the transfer again"
     )
     MANIFEST_ROW = _rejected(
         "row of the manifest cannot be read", "correct the row that the message names (docs/how-to/manifests.md)"
@@ -211,12 +199,8 @@ class Reason(StrEnum):
         "the file's first name was not copied",
         "follow the remedy of the first name, which the message names; then retry",
     )
-    SOURCE_CHANGED = _failed(
-        "source changed", "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
-    )
-    SOURCE_VANISHED = _failed(
-        "source vanished", "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
-    )
+    SOURCE_CHANGED = _failed("source changed", _NOBODY_WRITES)
+    SOURCE_VANISHED = _failed("source vanished", _NOBODY_WRITES)
     SOURCE_ARCHIVED = _failed(
         "source object is archived",
         "request archived: restore or skip, then retry; of a run that restores, retry once S3 has restored the object",
@@ -277,17 +261,14 @@ class Reason(StrEnum):
     NOT_EMPTY = _failed("directory is not empty", "find who else writes to the destination, then sync again")
 
     # Differences between the ends.
-    CHECKSUM = _failed(
-        "checksum differs",
-        _COPY_IT + "; if it still differs, the source is damaged",
-    )
+    CHECKSUM = _failed("checksum differs", f"{_COPY_IT}; if it still differs, the source is damaged")
     MISSING = _failed("missing at the destination", "copy it: start a transfer with mode copy")
     EXTRA = _failed("not at the source", "delete it at the destination if it should not be there")
     DIFFERS = _failed("size or kind differs", _COPY_IT)
     MODE_DIFFERS = _failed("mode differs", _COPY_IT)
     OWNER_DIFFERS = _failed(
         "owner differs",
-        "copy it: start a transfer with mode copy and compare always; a mount keeps owners only with PosixUserId=0;"
+        f"{_COPY_IT}; a mount keeps owners only with PosixUserId=0;"
         " or move with verify: content, which lets owner, mode and mtime go",
     )
     MTIME_DIFFERS = _failed("mtime differs", _COPY_IT)

@@ -63,7 +63,6 @@ class ManifestPart(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the file is gzip."""
         return self.key.endswith(".gz")
 
 
@@ -126,7 +125,6 @@ def after_subtree(directory: str) -> str:
 
 
 def within(segment: Segment, path: str) -> bool:
-    """Whether a path lies in the segment."""
     key = os.fsencode(path)
     if not path.startswith(segment.prefix) or key <= os.fsencode(segment.after):
         return False

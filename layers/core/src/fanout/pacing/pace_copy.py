@@ -156,7 +156,6 @@ class _Pacer:
 
 
 def last_decision(ledger: Ledger) -> Decision | None:
-    """The newest decision of the run."""
     names = list(ledger.keys(keys.DECISIONS))
     return list(_read(names[-1], ledger))[-1] if names else None
 

@@ -32,7 +32,6 @@ class Allowance:
 
     @property
     def used(self) -> int:
-        """Bytes that were taken."""
         return self._size - self._left
 
 

@@ -45,8 +45,6 @@ class Samples(Struct):
 
 
 class Spread(Struct, frozen=True):
-    """Median, quartiles and ends of some values."""
-
     median: float
     lower_quartile: float
     upper_quartile: float

@@ -30,7 +30,6 @@ class _Headline(Struct, frozen=True):
 
 
 def render_probe(probe: ProbeResult) -> str:
-    """The page of a probe.json as HTML."""
     page = {
         "probe": probe,
         "headline": _headline(probe),

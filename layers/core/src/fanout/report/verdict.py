@@ -32,7 +32,6 @@ class Verdict(Struct, frozen=True):
 
 
 def verdict(summary: SummaryDocument) -> Verdict:
-    """The verdict of summary.json."""
     headline, sign = _HEADS[summary.status]
     differ = differences(summary.mode, summary.verification)
     if differ:

@@ -14,8 +14,6 @@ _ALLOWED = f"s3://bucket/key of a {', '.join(_ENDINGS[:-1])} or of an S3 Invento
 
 
 class ManifestLocation(Struct, frozen=True):
-    """Where a manifest lies."""
-
     bucket: str
     key: str
 

@@ -123,7 +123,6 @@ def why_not(mode: Mode, field: str) -> str:
 
 
 def modes_taking(field: str) -> tuple[Mode, ...]:
-    """The modes that take a field."""
     return tuple(mode for mode in Mode if not why_not(mode, field))
 
 

@@ -57,7 +57,6 @@ class Request(Options, frozen=True, kw_only=True):
 
     @property
     def role_field(self) -> str:
-        """The field that names the role."""
         return "source_bucket.role" if self.source_bucket.role else "destination_bucket.role"
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.ledger.coverage import disjoint, indexes_of
+from fanout.ledger.documents import disjoint, indexes_of
 from fanout.ledger.ledger import Ledger, OutcomeFile
 from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
 from fanout.model.books import Count, no_counts, tally

@@ -199,5 +199,4 @@ def _signature(signer: Signer, document: CertificateDocument) -> str:
 
 
 def _by_name(totals: Totals) -> dict[str, Count]:
-    """The books by the names of outcomes."""
     return {name: getattr(totals, name) for name in totals.__struct_fields__}

@@ -33,7 +33,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row
 from fanout.model.entry import Entry, Found, Kind

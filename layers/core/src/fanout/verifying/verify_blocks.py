@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.entry import Entry

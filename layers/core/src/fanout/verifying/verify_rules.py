@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fanout.ledger import keys, run_places
-from fanout.ledger.coverage import Range, indexes_of, ranges_of
+from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers

@@ -12,7 +12,7 @@ from fanout.certificate.certified import Proof, write_certified
 from fanout.checksums.computed_tree import with_computed
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
 from fanout.model.deadline import Deadline

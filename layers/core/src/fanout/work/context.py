@@ -41,7 +41,7 @@ class WayOut(StrEnum):
 
 
 def nothing(*_: object) -> None:
-    """What a context without an adapter has: no copier, no archive, no jobs, nothing to release, no budget to hold."""
+    """No adapter: no copier, no archive, no jobs, nothing to release, no budget to hold."""
 
 
 def never(*_: object) -> bool:
@@ -180,5 +180,4 @@ class Context(Struct, frozen=True):
         return self.cut_short or self.limiter.holds()
 
     def begin(self, phase: str) -> None:
-        """Note when a phase began."""
         self.ledger.begin(phase, self.clock.now())

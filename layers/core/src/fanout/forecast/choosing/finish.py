@@ -94,7 +94,6 @@ class Moments(Struct, frozen=True):
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
         return self.at - self.now
 
 

@@ -41,7 +41,6 @@ class CreditBound(Bound):
 
     @property
     def changes(self) -> bool:
-        """Whether it is another one later."""
         return True
 
     def rate(self) -> float:
@@ -69,11 +68,9 @@ class TimedBound(Bound):
 
     @property
     def changes(self) -> bool:
-        """Whether it is another one later."""
         return bool(self._later)
 
     def go(self, seconds: float, _used: float) -> None:
-        """Let time pass."""
         self._now += seconds
         while self._later and self._later[0][0] <= self._now:
             rate = self._later.popleft()[1]

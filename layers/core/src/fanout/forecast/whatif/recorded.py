@@ -146,7 +146,6 @@ def alone(tasks: Sequence[Task], settings: Settings, rates: Rates) -> Bounded:
 
 
 def jobs_of(tasks: Sequence[Task], seconds: Sequence[float], settings: Settings) -> list[Job]:
-    """The tasks as the replay takes them."""
     return [
         Job(one.spans, max(MOMENT, long), settings.uses(one.worked)) for one, long in zip(tasks, seconds, strict=True)
     ]

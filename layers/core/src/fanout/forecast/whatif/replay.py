@@ -86,11 +86,9 @@ class _State:
 
     @property
     def busy(self) -> bool:
-        """Whether anything is left to do."""
         return bool(self._todo or self._timers or self._working)
 
     def step(self) -> None:
-        """To the next event."""
         while self._free and self._todo and self.now >= self._started / MAP_CHILDREN_PER_SECOND:
             number, job = self._todo.popleft()
             self._free, self._started = self._free - 1, self._started + 1

@@ -80,8 +80,6 @@ class _Told(Struct, frozen=True):
 
 
 class _Summary(Struct, frozen=True):
-    """Of summary.json."""
-
     forecast: _Told | None = None
 
 

@@ -36,7 +36,6 @@ class Curve(Struct, frozen=True):
 
 
 def curve(finish: Finish) -> Curve:
-    """The chart of a choice."""
     plans, left = finish.plans, finish.seconds_left
     slowest = max(one.seconds for one in plans)
     end = max(slowest, left if left <= 3 * slowest else 0.0) * _MORE

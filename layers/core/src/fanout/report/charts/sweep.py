@@ -71,7 +71,6 @@ def latency(seconds: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Bytes a second."""
     return f"{size(value)}/s"
 
 

@@ -80,7 +80,6 @@ class Filters(Struct, frozen=True, dict=True):
 
     @property
     def has_ages(self) -> bool:
-        """Whether a bound is an age."""
         return self.newer_than_ns is not None or self.older_than_ns is not None
 
     def at(self, moment_ns: int | None) -> Filters:

@@ -81,7 +81,6 @@ class Allowed(Struct, frozen=True):
 
     @property
     def are_all(self) -> bool:
-        """Whether all is allowed."""
         return self == Allowed()
 
     def of(self, known: Attributes, *, is_directory: bool) -> Attributes:

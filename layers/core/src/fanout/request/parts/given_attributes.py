@@ -74,7 +74,6 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
 
     @property
     def are_any(self) -> bool:
-        """Whether the request gives an attribute."""
         return self != GivenAttributes(override=self.override)
 
     def of(self, entry: Entry, known: Attributes) -> Attributes:

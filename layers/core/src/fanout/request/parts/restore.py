@@ -25,8 +25,6 @@ DAYS, MOST_DAYS = 7, 365
 
 
 class Restore(Struct, frozen=True, forbid_unknown_fields=True):
-    """Tier and days of a restoration."""
-
     tier: Annotated[
         Tier,
         Meta(

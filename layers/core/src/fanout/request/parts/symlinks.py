@@ -18,8 +18,6 @@ from fanout.model.outcome import Reason
 
 
 class Symlinks(StrEnum):
-    """The policy for symlinks of the source."""
-
     KEEP = "keep"
     FOLLOW = "follow"
     SKIP = "skip"

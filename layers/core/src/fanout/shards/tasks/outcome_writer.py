@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_row
 from fanout.model.books import Count, tally

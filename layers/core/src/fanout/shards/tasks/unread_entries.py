@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.ledger.coverage import Range, indexes_of, ranges_of
+from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry_outcome import Outcome
 

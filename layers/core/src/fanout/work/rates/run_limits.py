@@ -63,7 +63,6 @@ def amount(name: str, cost: Cost, rate: PacedRate) -> float:
 
 
 def minute_of(time: float) -> int:
-    """The minute of a note."""
     return int(time // NOTE_SECONDS)
 
 
