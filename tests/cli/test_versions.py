@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fanout.ledger.documents import document_row
-from fanout.ledger.run_places import VERSIONS, versions_name
+from fanout.ledger.run_places import VERSIONS, name_of
 from fanout.model.books import Count
 from fanout.publishing.kept_versions import PublishedTree, VersionNote
 from tests.cli.conftest import Aws
@@ -22,7 +22,7 @@ NOTES = [
 
 def published(aws: Aws, version: str = "v3", mount: str = "data") -> None:
     tree = PublishedTree(f"efs://{mount}/site", "current", version, NOTES)
-    aws.put(f"runs/{VERSIONS}/{versions_name(tree.destination)}", document_row(tree))
+    aws.put(f"runs/{VERSIONS}/{name_of(tree.destination)}", document_row(tree))
 
 
 def test_versions_are_listed_with_what_each_holds_and_the_published_one_has_a_star(aws: Aws) -> None:

@@ -90,15 +90,11 @@ def all_asked(ledger: Ledger) -> list[Asked]:
     return [ledger.read(key, Asked) for key in ledger.keys(_ASKED)]
 
 
-def token_of(number: int, end: str, ledger: Ledger) -> str:
-    """The token of a job, the same in every attempt."""
-    return sha256(f"{ledger.prefix}{number}/{end}".encode()).hexdigest()
-
-
 def job_of(asked: Asked, part: Part, ledger: Ledger) -> JobAsked:
     """The job as S3 is asked for it."""
     reports = ledger.reports().prefix.removesuffix("/")
-    return JobAsked(token_of(asked.number, part.end, ledger), part.manifest, part.versioned, reports)
+    token = sha256(f"{ledger.prefix}{asked.number}/{part.end}".encode()).hexdigest()  # the same in every attempt
+    return JobAsked(token, part.manifest, part.versioned, reports)
 
 
 def reported(

@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_behind, requests_of
+from fanout.efs.load import Work, loads_of, loads_to_list, requests_behind, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
 from fanout.efs.phase_cost import Basis, Beside, together
 from fanout.facts import aws
@@ -108,7 +108,8 @@ def forecast(
         Limit.CLIENT: work.longest_seconds,
         Limit.FILE_SYSTEM: _file_system_seconds(loads, states, least),
         Limit.IOPS: max((iops_seconds(states[mount], load) for mount, load in loads.items()), default=0.0),
-        Limit.S3_REQUESTS: _s3_seconds(requests),
+        # As if all keys lay below one partitioned prefix.
+        Limit.S3_REQUESTS: max(requests.gets / aws.S3_GET_PER_SECOND, requests.puts / aws.S3_PUT_PER_SECOND),
         Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
         Limit.ONE_DIRECTORY: _creation_seconds(request, work, creations_per_second),
         Limit.DISPATCH_RATE: work.shards / aws.MAP_CHILDREN_PER_SECOND,
@@ -188,8 +189,3 @@ def _creation_seconds(request: Request, work: Work, creations_per_second: float)
     """Creations in one directory of a file system come one after the other, whatever the number of functions."""
     written = not request.destination.is_keyed and not request.course.compares
     return work.largest_directory / creations_per_second if written else 0.0
-
-
-def _s3_seconds(requests: S3Requests) -> float:
-    """As if all keys lay below one partitioned prefix."""
-    return max(requests.gets / aws.S3_GET_PER_SECOND, requests.puts / aws.S3_PUT_PER_SECOND)

@@ -29,11 +29,6 @@ LOOK_GETS, LOOK_LISTS = 2, 2
 PACE_TRANSITIONS = 1
 
 
-def measuring(mounts: int) -> Beside:
-    """The plan asks for the metrics of each measured file system once."""
-    return Beside(metrics=float(len(METRICS) * mounts))
-
-
 def pacing(seconds: float, mounts: int) -> Beside:
     """PaceCopy during a Map of so many seconds, with so many measured file systems."""
     tasks = math.ceil(seconds / PACE_TASK_SECONDS)
@@ -89,6 +84,6 @@ def beside_run(
     function carries the run, which nothing paces.
     """
     is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
-    found = measuring(mounts) + looking(busy, is_limited=is_limited)
-    found += reporting(request, work) + certifying(request, work)
+    found = Beside(metrics=float(len(METRICS) * mounts))  # which the plan asks for once
+    found += looking(busy, is_limited=is_limited) + reporting(request, work) + certifying(request, work)
     return found + pacing(copying, mounts) if is_paced(request, work) and not short else found

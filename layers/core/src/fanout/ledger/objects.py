@@ -144,7 +144,7 @@ class LedgerObjects:
 
     def read_rows(self, key: str) -> Iterator[Any]:
         """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
-        return self.read_rows_as(key, _as_it_is)
+        return self.read_rows_as(key, lambda row: row)
 
     def read_rows_as(self, key: str, make: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
         """Read JSON lines, converted. Raises ``LedgerBroken``, also unless ``count`` rows are there."""
@@ -172,7 +172,3 @@ class LedgerObjects:
 
     def has(self, key: str) -> bool:
         return key in set(self.keys(key))
-
-
-def _as_it_is(value: Any) -> Any:
-    return value

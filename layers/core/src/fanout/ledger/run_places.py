@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from hashlib import sha256
 
@@ -63,19 +62,9 @@ def is_failures(key: str) -> bool:
     return (runs, name) == ("runs", FAILURES) and _RUN_ID.fullmatch(run_id) is not None
 
 
-def versions_name(destination: str) -> str:
-    """The name of what is known of a published tree, for people, in ``VERSIONS``."""
-    return f"{sha256(destination.encode()).hexdigest()[:32]}.json"
-
-
-def owners_key(mount: str) -> str:
-    """Below ``MOUNTS``: whether owners can be kept on a mount."""
-    return f"{sha256(mount.encode()).hexdigest()[:32]}.json"
-
-
-def latest_key(source: str, destination: str, mode: str) -> str:
-    """Below ``LATEST``: the last run with these ends and this mode."""
-    return f"{sha256(json.dumps([source, destination, mode]).encode()).hexdigest()[:32]}.json"
+def name_of(about: str) -> str:
+    """The name of what is known of a destination, below ``VERSIONS``, of a mount or of several words as JSON."""
+    return f"{sha256(about.encode()).hexdigest()[:32]}.json"
 
 
 def staged_prefix(run_id: str) -> str:

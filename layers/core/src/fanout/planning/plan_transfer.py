@@ -46,23 +46,18 @@ from fanout.work.reference import run_reference, sealed_prefix
 _ASKED_AT_ONCE = 5
 
 
-def no_functions(_plan: Plan) -> Json:
-    """None: the run is carried out in one process."""
-    return {}
-
-
 def plan_transfer(
     document: Any,
     context: Context,
     mounts: tuple[str, ...],
     max_concurrency: int,
     bucket: str,
-    functions: Callable[[Plan], Json] = no_functions,
+    functions: Callable[[Plan], Json] = lambda _plan: {},
     execution: str = "",
 ) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
 
-    ``functions`` chooses those that see a mount, by their states; ``execution`` is the run's ARN.
+    ``functions`` chooses those that see a mount, by their states, none in one process; ``execution`` is the run's ARN.
     Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
     ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
     """

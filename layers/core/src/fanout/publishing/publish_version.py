@@ -182,7 +182,7 @@ def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> N
         now = PublishedTree(destination, publish.link, versions.published(), newest_first(notes_of(versions).values()))
         if now == shown:
             return
-        ledger.of_run(run_places.VERSIONS).write(run_places.versions_name(destination), now)
+        ledger.of_run(run_places.VERSIONS).write(run_places.name_of(destination), now)
         shown = now
 
 

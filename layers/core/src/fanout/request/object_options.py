@@ -71,7 +71,8 @@ def check_tags(name_of_field: str, tags: Mapping[str, str]) -> None:
     for name, value in tags.items():
         if name.startswith("aws:"):
             raise InvalidRequest(name_of_field, f"{name!r} begins with aws:, which AWS keeps for itself", "rename it")
-        if not 1 <= len(name) <= _TAG_NAME or len(value) > _TAG_VALUE or not _fits_tag(name + value):
+        fits = all(char.isalnum() or char in " +-=._:/@" for char in name + value)
+        if not 1 <= len(name) <= _TAG_NAME or len(value) > _TAG_VALUE or not fits:
             allowed = (
                 f"1 to {_TAG_NAME} characters, a value of at most {_TAG_VALUE}: letters, digits, space, + - = . _ : / @"
             )
@@ -82,10 +83,6 @@ def check_tags(name_of_field: str, tags: Mapping[str, str]) -> None:
         raise InvalidRequest(
             name_of_field, problem, "name fewer or shorter ones; a letter outside ASCII takes 6 or more"
         )
-
-
-def _fits_tag(text: str) -> bool:
-    return all(char.isalnum() or char in " +-=._:/@" for char in text)
 
 
 def check_metadata(name_of_field: str, metadata: Mapping[str, str], *, of_files: bool) -> None:

@@ -33,11 +33,8 @@ def size_of(field: str, value: Size | None) -> int | None:
         raise InvalidRequest(
             field, f"{value!r} is not a size", 'a number from 0, or text such as "10 MiB", "150 MB" or "10M"'
         )
-    return int(Decimal(match[1]) * _factor(match[2] or "B"))
-
-
-def _factor(unit: str) -> int:
-    return _BINARY.get(unit) or _DECIMAL.get(unit[0], 1)
+    unit = match[2] or "B"
+    return int(Decimal(match[1]) * (_BINARY.get(unit) or _DECIMAL.get(unit[0], 1)))
 
 
 def time_of(field: str, text: str | None) -> int | None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from fanout import __version__
 from fanout.books.ending import Ending
@@ -91,7 +91,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
     try:
         if context.signer is None:
             raise InvalidRequest("certificate", "the stack has no signing key", _NO_SIGNER)
-        document = _document(plan, asked, ending.verification, _by_name(totals), times, sums, context.signer)
+        document = _document(plan, asked, ending.verification, asdict(totals), times, sums, context.signer)
         known = _known(ledger, document, context.signer)
         if known is None:
             known = Certificate(document, _signature(context.signer, document))
@@ -196,7 +196,3 @@ def _signature(signer: Signer, document: CertificateDocument) -> str:
         return base64.b64encode(in_one_form(signer.sign(document.digest()))).decode("ascii")
     except ValueError as error:
         raise Transient(f"the answer to the request to sign is no signature: {error}") from error
-
-
-def _by_name(totals: Totals) -> dict[str, Count]:
-    return {name: getattr(totals, name) for name in totals.__struct_fields__}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 from msgspec import Struct
@@ -225,4 +226,4 @@ def write_latest(plan: Plan, summary: SummaryDocument, ledger: Ledger) -> None:
 
 def _key(plan: Plan) -> str:
     request = plan.request
-    return run_places.latest_key(str(request.source), str(request.destination), request.mode.value)
+    return run_places.name_of(json.dumps([str(request.source), str(request.destination), request.mode.value]))

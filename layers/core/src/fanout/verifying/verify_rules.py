@@ -73,7 +73,7 @@ def recall_owners(plan: Plan, ledger: Ledger) -> None:
 
 def _mount_key(plan: Plan) -> str:
     assert isinstance(plan.request.destination, MountLocation)
-    return run_places.owners_key(plan.request.destination.mount)
+    return run_places.name_of(plan.request.destination.mount)
 
 
 def _owner_limitation(ledger: Ledger) -> str:

@@ -32,24 +32,10 @@ class Job(Struct, frozen=True):
     uses: Mapping[str, float]
 
     @property
-    def began(self) -> float:
-        """When its first attempt began."""
-        return self.spans[0][0]
-
-    @property
-    def ended(self) -> float:
-        """When its last attempt ended."""
-        return self.spans[-1][1]
-
-    @property
-    def worked(self) -> float:
-        """The seconds of its attempts."""
-        return sum(ended - began for began, ended in self.spans)
-
-    @property
     def waited(self) -> float:
         """The seconds between its attempts."""
-        return max(0.0, self.ended - self.began - self.worked)
+        worked = sum(ended - began for began, ended in self.spans)
+        return max(0.0, self.spans[-1][1] - self.spans[0][0] - worked)
 
 
 class Replay(Struct, frozen=True):

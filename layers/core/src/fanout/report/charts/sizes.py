@@ -54,7 +54,8 @@ def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
             Column(round(at, 2), round(width, 2), percent_of(of_entries, top), percent_of(of_bytes, top), text)
         )
         table.append(cells)
-    return Histogram(columns, _size_ticks(first, last, width), _share_ticks(top), table)
+    ticks = [Tick(100.0, percent(top)), Tick(50.0, percent(top / 2))]
+    return Histogram(columns, _size_ticks(first, last, width), ticks, table)
 
 
 def _name(row: SizeBucket) -> str:
@@ -67,7 +68,3 @@ def _size_ticks(first: int, last: int, width: float) -> list[Tick]:
     if len(bounds) < 2:
         bounds = [max(first, 1), last]
     return [Tick(round((bucket - first) * width, 2), size(1 << (bucket - 1)), "start") for bucket in bounds]
-
-
-def _share_ticks(top: float) -> list[Tick]:
-    return [Tick(100.0, percent(top)), Tick(50.0, percent(top / 2))]

@@ -32,6 +32,15 @@ class Mtime(StrEnum):
     NOW = "now"
 
 
+class Tool(StrEnum):
+    """A tool that writes attributes into the metadata of objects under names of its own."""
+
+    RCLONE = "rclone"
+    S3FS = "s3fs"
+    S3CMD = "s3cmd"
+    MC = "mc"
+
+
 class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"read_from": "from"}):
     """The attributes of copies whose source has none or, with ``override``, of all. Modes are octal text."""
 
@@ -129,15 +138,6 @@ def _bits(mode: str) -> int | None:
 _DECIMAL = re.compile(r"[0-9]{1,10}")
 _TIME = re.compile(r"(-?[0-9]{1,12})(?:[.]([0-9]{1,9})[0-9]*|#([0-9]{1,9}))?")
 _MODE_LIMIT, _ID_LIMIT = 0o200000, 2**32 - 1
-
-
-class Tool(StrEnum):
-    """A tool that writes attributes into the metadata of objects under names of its own."""
-
-    RCLONE = "rclone"
-    S3FS = "s3fs"
-    S3CMD = "s3cmd"
-    MC = "mc"
 
 
 _NUMBERS = {"mode": _MODE_LIMIT, "uid": _ID_LIMIT, "gid": _ID_LIMIT}
