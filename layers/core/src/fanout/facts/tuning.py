@@ -121,6 +121,11 @@ FRONTIER_SEGMENTS = 64
 CUT_PROBES = 160
 # Of these, the number asked at the same time.
 CUT_PROBES_AT_ONCE = 32
+# Entries between two marks of an index, at which the next listing of a bucket may begin: four pages, and room for some
+# more keys. Pieces that are listed ahead at the same time, and entries that each may hold; some megabytes in all.
+PIECE_ENTRIES = 3_900
+PIECES_AHEAD = 4
+PIECE_HELD = 2 * PIECE_ENTRIES
 # Names of one directory that a listing holds at once; a larger one is read again for each so many.
 NAMES_HELD = 200_000
 # Threads that ask a file system for the attributes of a directory's entries, where an answer takes

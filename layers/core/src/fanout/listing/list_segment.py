@@ -18,6 +18,7 @@ from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import Together, merge_columns
 from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_of
+from fanout.listing.pieces import list_end
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.columns import FileColumns, last_path
 from fanout.model.deadline import Deadline
@@ -86,13 +87,14 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     budget = _Budget(segment, context, notes)
     left = []
     prunes = filters.prunes if filters.exclude else no_pruning
-    list_there = partial(destination_tree.list_columns, segment, prunes)
+    list_here = partial(list_end, source_tree, request.source, segment, earlier.marks, prunes)
+    list_there = partial(list_end, destination_tree, request.destination, segment, earlier.marks, prunes)
     listed_there = cut_of(segment, plan, context.ledger)
     with (
         LookupQueue(ask, settler.settle) as queue,
         listed_apart(list_there, context.forks(plan)) as there,
     ):
-        pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
+        pairs = merge_columns(list_here(), there)
         intake = Intake(filters, queue.add)
         place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
         together = Together(plan, place_of_file, budget.room, proofs.unchanged_lengths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -30,12 +30,13 @@ class ListedBigFile(Struct, frozen=True):
     bytes: int
 
 
-class IndexFile(Struct, frozen=True):
-    """A file of an index, and the first and the last path that it holds."""
+class IndexFile(Struct, frozen=True, omit_defaults=True):
+    """A file of an index, and the first and the last path that it holds; ``marks`` are some of those between."""
 
     key: str
     first: str
     last: str
+    marks: list[str] = field(default_factory=list)
 
 
 class Listed(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from itertools import repeat
 
 from msgspec import Struct, to_builtins
 
+from fanout.facts import tuning
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -138,6 +139,11 @@ class IndexRows:
         key = None if all(map(str.isascii, self._paths)) else os.fsencode
         return min(self._paths, key=key), max(self._paths, key=key)
 
+    @property
+    def marks(self) -> list[str]:
+        """The last path of each ``tuning.PIECE_ENTRIES`` that others follow."""
+        return self._paths[tuning.PIECE_ENTRIES - 1 : -1 : tuning.PIECE_ENTRIES]
+
     def rows(self) -> Iterator[Json]:
         """The rows to write, in columns."""
         for start in range(0, len(self), _A_ROW):
@@ -197,6 +203,11 @@ class IndexFiles:
     def __init__(self, files: Sequence[IndexFile]) -> None:
         self._files = sorted(files, key=lambda file: os.fsencode(file.first))
         self._firsts = [os.fsencode(file.first) for file in self._files]
+
+    @property
+    def marks(self) -> list[str]:
+        """The marks of all files."""
+        return [mark for file in self._files for mark in file.marks]
 
     def holding(self, path: str) -> IndexFile | None:
         """The file in whose bounds a path lies, if it lies in any."""

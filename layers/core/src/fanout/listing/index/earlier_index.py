@@ -95,6 +95,11 @@ class EarlierIndex:
             except _UNREADABLE as error:
                 _note(ledger, error)
 
+    @property
+    def marks(self) -> list[str]:
+        """Paths between which that run had about ``tuning.PIECE_ENTRIES`` entries each."""
+        return self._files.marks
+
     def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing] | None:
         """The state of each pair; ``None`` if the index vouches for all."""
         if self._earlier is None:
@@ -202,7 +207,7 @@ class IndexWriter:
         key = keys.index_part_key(self._segment.id, self._context.nonce, len(self._files))
         first, last = self._rows.bounds
         self._context.ledger.write_rows(key, self._rows.rows())
-        self._files.append(IndexFile(key, first, last))
+        self._files.append(IndexFile(key, first, last, self._rows.marks))
         self._rows = IndexRows(self._kinds)
 
     def close(self) -> list[IndexFile]:
