@@ -7,11 +7,16 @@ the distribution's Python where the set-up of the benchmarks found one (``script
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 OPTIMISED = Path(".fanout/bench/engine/bin/python")
+_PACKAGE, _LAYER = Path("layers/core/src/fanout"), Path(".fanout/bench/layer")
 
 
 def of_worker(checkout: Path = Path()) -> str:
@@ -19,6 +24,26 @@ def of_worker(checkout: Path = Path()) -> str:
     optimised = checkout / OPTIMISED
     own = sys.executable if checkout == Path() else str(checkout / ".venv/bin/python")
     return str(optimised.absolute()) if optimised.exists() else own
+
+
+def deploy(layer: Path, environment: Mapping[str, str], checkout: Path = Path()) -> None:
+    """The package as the layer has it: with its templates as Python, which no checkout holds.
+
+    In the environment the layer comes before any other place of the package.
+    """
+    package = layer / "fanout"
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(checkout / _PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [of_worker(checkout), "-m", "fanout.report.templating", str(package / "report/compiled")]
+    subprocess.run(command, check=True, env=dict(environment))
+
+
+@cache
+def deployed(checkout: Path = Path()) -> dict[str, str]:
+    """The environment in which a worker's package is that of the checkout as the layer has it."""
+    found = {"PYTHONPATH": str((checkout / _LAYER).absolute())}
+    deploy(checkout / _LAYER, {"PATH": os.environ["PATH"], **found}, checkout)
+    return found
 
 
 def version_line() -> str:

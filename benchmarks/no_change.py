@@ -32,7 +32,6 @@ from benchmarks.lab import calibration, running
 from benchmarks.measure import drop_caches
 
 PEERS = ("rsync", "rclone")
-PACKAGE = Path(__file__).parent.parent / "layers/core/src/fanout"
 READING = """
 import benchmarks.no_change_run, fanout.request.parse, fanout.report.page
 from fanout.report.templating import TEMPLATES, environment
@@ -77,12 +76,8 @@ def read_again(tool: str, scratch: Path) -> None:
 
 
 def deploy(scratch: Path) -> None:
-    """The package as the layer has it: with its templates as Python, which no checkout holds."""
-    package = scratch / "layer/fanout"
-    shutil.rmtree(package, ignore_errors=True)
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [interpreter.of_worker(), "-m", "fanout.report.templating", str(package / "report/compiled")]
-    subprocess.run(command, check=True, env=environment(scratch))
+    """The package as the layer has it."""
+    interpreter.deploy(scratch / "layer", environment(scratch))
 
 
 def environment(scratch: Path) -> dict[str, str]:

@@ -54,7 +54,8 @@ def copy(
 def run(lab: S3Lab, mount: Path, run_id: str, request: Json, log: Path, checkout: Path = Path()) -> Used:
     """What a whole run of a request takes in one process of a checkout. Raises unless it succeeded."""
     worker = [interpreter.of_worker(checkout), "-m", "benchmarks.s3_worker", run_id, "--whole", json.dumps(request)]
-    return process_tree.run(worker, environment_of(lab, mount), log, directory=checkout)
+    environment = environment_of(lab, mount) | interpreter.deployed(checkout)
+    return process_tree.run(worker, environment, log, directory=checkout)
 
 
 def prepare(request: Json, run_id: str) -> int:
