@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
+from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.flow.steps import MOUNTING
 from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import FUNCTIONS, Invoke
@@ -41,8 +42,11 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_handlers_in_the_order_of_the_state_machine(
-    s3: Any, invoke: Invoke, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    s3: Any, invoke: Invoke, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read: list[str] = []
+    get = S3WorkStore.get
+    monkeypatch.setattr(S3WorkStore, "get", lambda store, key: read.append(key) or get(store, key))  # type: ignore[func-returns-value]
     for number in range(5):
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
     state = invoke("PlanTransfer", {"request": REQUEST, **started("run-1")})
@@ -59,6 +63,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     assert invoke("FinishTree", {"run": state["run"], "state": state})["done"]
     summary = invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})
     assert summary == {"status": "SUCCEEDED", "error": "", "cause": ""}
+    assert "runs/run-1/summary.json" not in read, "its metrics are those of the summary that it has in hand"
     assert len(list((tmp_path / "out" / SECRET_NAME).iterdir())) == 5
     output = capsys.readouterr().out
     assert SECRET_NAME not in output

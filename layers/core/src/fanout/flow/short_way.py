@@ -28,8 +28,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from fanout.facts import tuning
 from fanout.flow.calls import Stack
 from fanout.flow.steps import STEPS, WALKED, run_step
@@ -130,7 +128,7 @@ class _Tasks:
             if name in _WRITING and not self._has_turn:
                 _ask_for_turn(inside)
                 self._has_turn = True
-            return step.answers(event, run_step(replace(step, keeps=False), event, inside, self._stack))
+            return step.answers(event, run_step(step, event, inside, self._stack))
 
     def items(self, _bucket: str, key: str) -> Any:
         """The items of a Map, if one function does them one after the other as soon as many side by side."""

@@ -62,6 +62,8 @@ class Ledger(LedgerObjects):
 
     def kept(self) -> Ledger:
         """The same ledger as it is at the first read; for a task during which nobody else writes what it reads."""
+        if isinstance(self._store, KeptStore):
+            return self
         return Ledger(KeptStore(self._store, run_places.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
 
     def settle(self) -> None:

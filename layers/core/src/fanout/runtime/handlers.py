@@ -69,7 +69,7 @@ def _task(name: str, event: Json, lambda_context: Any) -> Json:
     run_id, prefix, sealed = _place_of(step, event)
     remaining = lambda_context.get_remaining_time_in_millis() / 1000
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
-        context = make_context(run_id, prefix, remaining, state, sealed)
+        context = step.inside(make_context(run_id, prefix, remaining, state, sealed))
         try:
             inside = _begins(run_id, prefix, sealed, lambda_context) if step.walks else None
             answer = run_step(step, event, context, replace(stack(), begin=inside))

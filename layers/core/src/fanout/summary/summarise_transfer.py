@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 from msgspec import Struct
@@ -47,9 +48,16 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
+    with ThreadPoolExecutor(1, thread_name_prefix="latest") as beside:
+        return _summarise(caught, context, pace, beside)
+
+
+def _summarise(caught: Json | None, context: Context, pace: Json | None, beside: ThreadPoolExecutor) -> Json:
+    """As ``summarise_transfer``; ``beside`` asks and writes what nothing else waits for."""
     ledger = context.ledger.whole_run()
     ledger.begin("summarise", context.clock.now())
     plan = ledger.read_plan()
+    finding = beside.submit(find_earlier, plan, ledger)
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     course = plan.request.course
@@ -98,7 +106,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     forecast = forecast_and_actual(plan, books, activities, seconds, ledger, now, whole=whole)
     if forecast is not None and forecast.finish is not None and forecast.finish.outcome:
         notes.append(f"limits.finish_by: {forecast.finish.outcome}")
-    earlier, unread = find_earlier(plan, ledger)
+    earlier, unread = finding.result()
     summary = SummaryDocument(
         run_id=ledger.run_id,
         status=ending.status,
@@ -147,11 +155,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     if known is None:  # else the report of that attempt is there, and shows what its summary says
         ledger.write_text(keys.REPORT, render_report(findings))
     summary = _written(summary, known, ledger)
-    write_latest(plan, summary, ledger)
+    writing = beside.submit(write_latest, plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, phases[0][1], now)
     if context.turns is not None and owes_nothing(plan, ledger):
         context.turns.release(plan)  # else the next run takes it out, and fences
+    writing.result()
     name, cause = ("", "") if summary.error is None else (summary.error.name, summary.error.message)
     cause = f"{name}: {cause}" if ending.error is not None else cause
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
