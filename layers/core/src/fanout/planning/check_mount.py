@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from fanout.efs.measure import are_apart
@@ -45,12 +46,14 @@ def check_mount(context: Context) -> Json:
 
 def _check(plan: Plan, context: Context) -> None:
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
-    # Checked first, so that a late attempt makes nothing.
-    turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
-    check_versions(plan, context)
-    keep_versions(plan, context)
-    check_ends(plan, context, on_mount=True)
-    check_ends(plan, context, on_mount=False)
+    with ThreadPoolExecutor(1, thread_name_prefix="check") as beside:
+        in_buckets = beside.submit(check_ends, plan, context, on_mount=False)  # leaves nothing there
+        # Checked first, so that a late attempt makes nothing.
+        turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
+        check_versions(plan, context)
+        keep_versions(plan, context)
+        check_ends(plan, context, on_mount=True)
+    in_buckets.result()
     refuse_work_bucket_by_another_name(plan, context)
     refuse_same_directory(plan, context)
     may_show_a_bucket = find_bucket_behind_mount(plan, context)
