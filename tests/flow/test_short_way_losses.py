@@ -162,6 +162,29 @@ def test_a_short_way_that_is_lost_before_any_request_is_taken_over(tmp_path: Pat
         shutil.rmtree(mount)
 
 
+@pytest.mark.parametrize("name", ["phases/list.json", "-done.json", "links.json", "forecast.json", "shards.json"])
+def test_the_ordinary_way_does_again_what_the_short_way_could_not_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _, whole = of_the_whole(tmp_path / "whole")
+    world, _, state = of_two_trees(tmp_path / "broken")
+    put = MemoryStore.put
+
+    def broken(store: MemoryStore, key: str, data: bytes) -> None:
+        if key.endswith(name):
+            raise Transient("no answer")
+        put(store, key, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryStore, "put", broken)
+        at, data = short_way(world, state)
+    assert at in places(definition()) - {"CopyInPace", "FinishTree", "BeginDeletion"} | {FIRST}
+    assert data["short"]["why"].startswith("Transient")
+    world.walk(at, data, "TransferSucceeded?")
+    assert told(world.summary()) == whole
+    assert difference(tmp_path / "broken") == []
+
+
 def _lose() -> None:
     raise Lost
 

@@ -8,6 +8,7 @@ all of them. Where the walk cannot go on, it hands the data of a state on, and S
 | everything is done                                      | SummariseTransfer                           |
 | the tree is large, or a state is another function's     | the place before that state                 |
 | the time in which a step may begin is up; an error      | the same: the ordinary way has the retries  |
+| the ledger cannot be written                            | the last place before which all was written |
 | the function is lost                                    | what ``take_over`` finds in the ledger      |
 
 A function that is lost may still be at work, or wake up later. It begins no step after ``tuning.SHORT_WAY_SECONDS``,
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,7 @@ from fanout.flow.steps import STEPS, WALKED, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
 from fanout.model.document import Json
+from fanout.model.errors import FanoutError
 from fanout.ports.clock import Clock
 from fanout.request.request import is_fenced
 from fanout.shards.rounds import RoundRecord
@@ -47,6 +49,10 @@ FIRST, ASKS = "CheckMount", "HowFar?"
 ENDS = frozenset({"OpenRound", "BeginDeletion", "BeginVerification", "VerifyShards", "SummariseTransfer"})
 # The steps that write to a bucket.
 _WRITING = ("CopyShard", "FinishTree")
+# What the steps before these places have written last is sent with what the next step writes: a function that is lost
+# until then is one that was lost in the step before, and nothing is copied yet.
+_WAITING = frozenset({"OneSegment?", "GatherSegments", "PartitionShards"})
+_LEAVE_WAITING = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards")
 # Maps have no function to pace here.
 _PACING = ("PaceCopy", "EndPacing")
 
@@ -73,12 +79,19 @@ def take_short_way(event: Json, context: Context, stack: Stack) -> Json:
     execution = {"Id": "", "Name": context.ledger.run_id}  # only what paces a Map asks for it, and none runs here
     walker = Walker(machine, task.invoke, task.items, task, execution, never)
     at, why, data = FIRST, "", {name: event[name] for name in ("run", "list")}
-    known = places(machine)
+    sent, known = (at, data), places(machine)
     try:
         while at not in ENDS:
             at, data = walker.walk(at, data, known - {at})
+            if at not in _WAITING:
+                task.settle()
+                sent = at, data
     except Exception as error:  # noqa: BLE001 - the ordinary way meets it again, and knows what to do
         why = f"{type(error).__name__}: {error}"[: tuning.SEGMENT_STATE_BYTES]
+    with suppress(FanoutError):  # then the ordinary way does again what could not be sent
+        task.settle()
+        sent = at, data
+    at, data = sent
     return {**data, "short": {"at": at, "why": why}}
 
 
@@ -128,7 +141,11 @@ class _Tasks:
             if name in _WRITING and not self._has_turn:
                 _ask_for_turn(inside)
                 self._has_turn = True
-            return step.answers(event, run_step(step, event, inside, self._stack))
+            return step.answers(event, run_step(step, event, inside, self._stack, waits=name in _LEAVE_WAITING))
+
+    def settle(self) -> None:
+        """Send what waits in the ledger of the walk."""
+        self._ledger.settle()
 
     def items(self, _bucket: str, key: str) -> Any:
         """The items of a Map, if one function does them one after the other as soon as many side by side."""

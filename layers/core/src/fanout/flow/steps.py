@@ -65,17 +65,18 @@ class Step(Struct, frozen=True):
         return replace(context, ledger=context.ledger.kept()) if self.keeps else context
 
 
-def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
+def run_step(step: Step, event: Json, context: Context, stack: Stack, *, waits: bool = False) -> Json:
     """The answer of a step's use case, before ``answers``.
 
     A step that works on an end does so only in the window of the run; ``until`` says how long to wait for that.
+    With ``waits`` what a kept ledger has not sent yet may wait for the caller's next step, or its ``settle``.
     """
 
     def work(inside: Context) -> Json:
         return step.call(step.load(), event, inside, stack)
 
     context = step.inside(context)
-    with context.ledger.settled():
+    with context.ledger.settled(waits=waits):
         hands_back = step.hands_back
         if hands_back is None:
             return work(context)

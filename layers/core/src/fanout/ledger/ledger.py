@@ -72,14 +72,15 @@ class Ledger(LedgerObjects):
             self._store.settle()
 
     @contextmanager
-    def settled(self) -> Iterator[None]:
-        """Sends at the end what is written inside, also where an error ends it."""
+    def settled(self, *, waits: bool = False) -> Iterator[None]:
+        """Sends at the end what is written inside, unless it ``waits``; where an error ends it, in any case."""
         try:
             yield
         except Exception:
             self.settle()
             raise
-        self.settle()
+        if not waits:
+            self.settle()
 
     def of_seals(self) -> Ledger:
         """Where the secrets of runs lie, which not everybody reads."""
