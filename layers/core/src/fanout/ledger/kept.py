@@ -49,7 +49,7 @@ _LAST: Final = (names.SUMMARY,)
 _SAID_ALONE: Final = (
     *(names.REQUEST, "phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
     *(names.SOURCE_FENCED, names.FORECAST, names.PACING_PLAN, names.SHARDS),
-    *(names.FAILURES, names.REPORT, "segments/round-"),
+    *(names.FAILURES, names.REPORT, names.DIRECTORIES_SET, "segments/round-"),
 )
 
 
