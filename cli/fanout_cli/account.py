@@ -52,7 +52,7 @@ def is_chosen() -> bool:
 
 
 def stated() -> str:
-    """The options as a person typed them, to stand in the commands that are advised."""
+    """The options as a person typed them, for the commands that are advised."""
     given = (("--region", _REGION.get()), ("--profile", _PROFILE.get()))
     return "".join(f" {name} {value}" for name, value in given if value)
 

@@ -71,7 +71,7 @@ def mounts_of(document: Any, default: str = DEFAULT_MOUNT) -> tuple[str, ...]:
 def check_request(document: Any) -> None:
     """Raise ``InvalidRequest`` for what no stack could run; what only a stack knows, its mounts, is left to it.
 
-    The rest of a request with ``resume_from`` stands in the ledger of the run that it names.
+    The rest of a request with ``resume_from`` is in the ledger of the run that it names.
     """
     if isinstance(document, dict) and document.get("resume_from"):
         checked({"source": "", "destination": "", **document}, Fields)

@@ -30,7 +30,7 @@ from fanout_cli.runs.results import EXIT_SUCCEEDED, RunResult
 from fanout_cli.stacks import stack_at
 
 BUCKET = "fanout-demo"
-# What comes and goes beside the sources would change the number of files from one time to the next.
+# What comes and goes in other places would change the number of files from one time to the next.
 LEFT_OUT = (
     *("site-packages", "dist-packages", ".git", ".venv", ".fanout", ".aws-sam", ".hypothesis", "fanout-*"),
     *("__pycache__", "*.egg-info", ".*_cache", ".import_linter_cache", "dist"),
@@ -86,8 +86,8 @@ def run_demo(console: Console, state: Path | None = None) -> Demonstration:
         say("  " + line.replace("\t", "  "))
     for difference in differences[:SHOWN]:
         say(difference)
-    told = "all equal" if not differences else f"{len(differences)} differ"
-    say(f"{len(source):,} files compared in the bucket, in both versions and after the rollback: {told}")
+    verdict = "all equal" if not differences else f"{len(differences)} differ"
+    say(f"{len(source):,} files compared in the bucket, in both versions and after the rollback: {verdict}")
     return Demonstration(len(source), differences, results, shown)
 
 
@@ -153,7 +153,7 @@ def digests_of_directory(directory: Path) -> dict[str, str]:
 
 
 def digests_of_bucket(s3: Any, bucket: str, prefix: str) -> dict[str, str]:
-    """SHA-256 of every object that stands for a regular file, by its key below the prefix."""
+    """SHA-256 of every object that is a regular file's, by its key below the prefix."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     keys = [item["Key"] for page in pages for item in page.get("Contents", []) if not item["Key"].endswith("/")]
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fanout.model.directories import parents_of
 from fanout.model.outcome import Reason
+from tests.adversary.aftermath import changed_paths, judge_outside, judge_zombies
 from tests.adversary.alike import ALIKE, SPOIL, STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
 from tests.adversary.given import of_implied
-from tests.adversary.lab import LISTS, Lab, laboratory
+from tests.adversary.lab import Lab, laboratory
 from tests.adversary.machine import Endless, Machine
+from tests.adversary.manifests import named, put_manifest
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import HEAD_LIES, judge
 from tests.adversary.published import judge_published
@@ -27,8 +27,8 @@ from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
-from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, Act, Change, Fault, Script
-from tests.adversary.trees import MountPlace, Snapshot, Version
+from tests.adversary.script import Act, Change, Fault, Script
+from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.views import view
 from tests.adversary.wideness import allow, too_wide
 
@@ -90,7 +90,7 @@ class Experiment:
         with laboratory(self.script, self._base, self._perform) as lab:
             self.lab: Lab = lab
             lab.watching = self._watching
-            self._put_manifest()
+            put_manifest(self.script, lab)
             self.history.append(lab.source.snapshot())
             self._around = lab.source.around(), lab.destination.around()
             if isinstance(lab.destination, MountPlace):
@@ -106,6 +106,10 @@ class Experiment:
         finding = Finding(kind, text)
         if finding not in self.outcome.findings:
             self.outcome.findings.append(finding)
+
+    def _find_all(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self._find(finding.kind, finding.text)
 
     def _act(self, act: Act, *, quiet: bool = False) -> None:
         if act.what == "wait":
@@ -169,8 +173,7 @@ class Experiment:
     def _refused(self, act: Act) -> None:
         machine = Machine(self.lab, act, act.options)
         self._machines.append(machine)
-        for finding in judge_refused(self.lab, act, machine):
-            self._find(finding.kind, finding.text)
+        self._find_all(judge_refused(self.lab, act, machine))
         self._machines.remove(machine)
         self.history.append(self.lab.source.snapshot())  # what was staged moved the time of a directory
         self._allow_source()  # an empty directory that it was to write to may stay in it
@@ -221,7 +224,7 @@ class Experiment:
             result,
             [one for one in self._staged(act.run) if one not in staged],
             self._touched | (touched if resumed else set()),
-            self._named(options),
+            named(self.script, options),
             quiet,
             bool(resumed),
             act.run in self._nested,
@@ -241,10 +244,8 @@ class Experiment:
         self._denied |= {row["path"] for row in result.failures if row["reason"] == Reason.SOURCE_DENIED.value}
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
-        for finding in judge(self.script, record):
-            self._find(finding.kind, finding.text)
-        for finding in judge_alike(self.script, record, self._alike, self._foreign):
-            self._find(finding.kind, finding.text)
+        self._find_all(judge(self.script, record))
+        self._find_all(judge_alike(self.script, record, self._alike, self._foreign))
         if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
             self._alike = {path: what for path, what in self._alike.items() if what == STRIP}
         leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not resumed
@@ -252,12 +253,12 @@ class Experiment:
         if leaves and not self._indexed:
             self._vouched = {path: one for path, one in after.items() if before.get(path) == one}
         self._indexed = self._indexed or leaves
-        self._judge_zombies(act.run, self._zombies[zombies:], after)
+        to_bucket = not isinstance(lab.destination, MountPlace)
+        self._find_all(judge_zombies(act.run, self._zombies[zombies:], after, before, to_bucket=to_bucket))
         del self._zombies[zombies:]
         self._judge_places(act.run, options, after)
         if isinstance(lab.destination, MountPlace):
-            for finding in judge_published(act.run, before, after, self._touched):
-                self._find(finding.kind, finding.text)
+            self._find_all(judge_published(act.run, before, after, self._touched))
         for path in missing_of_kept(kept, self._kept()):
             self._find("kept and gone", f"run {act.run} changed or deleted {path!r}, which an earlier run kept")
 
@@ -306,20 +307,6 @@ class Experiment:
         with self.lab.conductor.paused():
             return found + [key for key in self.lab.store.plain.list("staged/") if f"/{run}/" in key]
 
-    def _judge_zombies(self, run: str, zombies: list[tuple[str, Snapshot]], after: Snapshot) -> None:
-        for later, then in zombies:
-            for path in sorted(then.keys() | after.keys()):
-                old, new = then.get(path), after.get(path)
-                shown = [one and (one.content, one.mode) for one in (old, new)]
-                if shown[0] != shown[1] and not self._is_not_fenced(run, path, old, new):
-                    self._find("zombie", f"run {run}, stopped, changed {path!r} after run {later} had ended")
-
-    def _is_not_fenced(self, run: str, path: str, old: Version | None, new: Version | None) -> bool:
-        """Whether it is a late write over bytes that the stopped run had listed (docs/understand/stopped-runs.md)."""
-        to_bucket = not isinstance(self.lab.destination, MountPlace)
-        listed = self._before[run].get(path)
-        return to_bucket and new is not None and (old and old.content) == (listed and listed.content)
-
     def _judge_places(self, run: str, options: dict[str, Any], after: Snapshot) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""
         lab = self.lab
@@ -327,17 +314,13 @@ class Experiment:
             ("source", "destination"), (lab.source, lab.destination), self._around, strict=True
         ):
             now = place.around()
-            changed = sorted(path for path in before | now if _seen(before, path) != _seen(now, path))
-            if changed:
-                self._find("outside", f"run {run} changed {changed} outside the {end}")
+            self._find_all(judge_outside(run, end, before, now))
         now, then = lab.source.snapshot(), self.history[-1]
         if isinstance(lab.source, MountPlace):
-            for finding in judge_published(run, then, now, set()):
-                self._find(finding.kind, finding.text)
-        changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
+            self._find_all(judge_published(run, then, now, set()))
+        changed = changed_paths(then, now)
         if options.get("mode") == "move":
-            for finding in judge_move(self.script, run, options, (then, now), after, self._touched, self.history):
-                self._find(finding.kind, finding.text)
+            self._find_all(judge_move(self.script, run, options, (then, now), after, self._touched, self.history))
             self._leave(now)
             changed = [path for path in changed if path in now and now[path].kind != "directory"]
         if changed:
@@ -354,8 +337,7 @@ class Experiment:
         if len(self._wide) > WATCHED_ENTRIES:
             return
         with self.lab.conductor.paused():
-            for finding in too_wide(place, self._wide, self._touched):
-                self._find(finding.kind, finding.text)
+            self._find_all(too_wide(place, self._wide, self._touched))
 
     # What a fault does that is more than an error or a lie.
 
@@ -383,33 +365,6 @@ class Experiment:
         self._nested.add(run)
         for act in acts:
             self._act(act)
-
-    def _put_manifest(self) -> None:
-        if "manifest" in self.script.options:
-            paths = sorted(spec.path for spec in self.script.source)
-            rows = [
-                json.dumps({"path": path, "phase": "verify"} if self._is_of_verification else path) for path in paths
-            ]
-            if self.script.seed % 3 == 0:
-                rows.insert(1, '"\\ud800x"')
-            self.lab.truth.put(LISTS, "list.jsonl", "".join(f"{row}\n" for row in rows).encode())
-
-    @property
-    def _is_of_verification(self) -> bool:
-        """Whether the manifest is a verification's, which on a mount names the directories above too."""
-        return self.script.seed % 5 == 1 and self.script.direction not in (MOUNT_TO_S3, INSIDE_S3)
-
-    def _named(self, options: dict[str, Any]) -> frozenset[str] | None:
-        if "manifest" not in options:
-            return None
-        paths = [spec.path for spec in self.script.source]
-        above = [parent for path in paths for parent in parents_of(path)] if self._is_of_verification else []
-        return frozenset((*paths, *above))
-
-
-def _seen(tree: Snapshot, path: str) -> Any:
-    version = tree.get(path)
-    return version and replace(version, changed_ns=0)
 
 
 def carry_out(script: Script, base: Path) -> Outcome:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as replace_fields
 
+from tests.adversary.aftermath import judge_zombies
 from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Conductor, Running
 from tests.adversary.oracle import judge
 from tests.adversary.result import Result
-from tests.adversary.runner import Experiment, carry_out
+from tests.adversary.runner import carry_out
 from tests.adversary.scope import Record
 from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Act, Change, Fault, Script, Spec
 from tests.adversary.trees import MountPlace, Version
@@ -152,23 +153,16 @@ def test_a_mode_that_changed_at_the_source_since_the_copy_may_differ_after_a_res
 @pytest.mark.parametrize(
     ("listed", "then", "found"), [(None, None, 0), (OTHER, OTHER, 0), (None, OTHER, 1), (OTHER, HERE, 1)]
 )
-def test_a_late_write_over_what_changed_is_a_finding(
-    tmp_path: Path, listed: Version | None, then: Version | None, found: int
-) -> None:
-    experiment = Experiment(LIMITS["an S3 that is ahead"], tmp_path)
-    experiment.lab = SimpleNamespace(destination=None)  # type: ignore[assignment]
-    experiment._before["r1"] = {} if listed is None else {"a": listed}
-    late = replace(HERE, data=b"late", mark="9")
-    experiment._judge_zombies("r1", [("z", {} if then is None else {"a": then})], {"a": late})
-    assert len(experiment.outcome.findings) == found
+def test_a_late_write_over_what_changed_is_a_finding(listed: Version | None, then: Version | None, found: int) -> None:
+    known, late = {} if listed is None else {"a": listed}, replace(HERE, data=b"late", mark="9")
+    zombies = [("z", {} if then is None else {"a": then})]
+    assert len(list(judge_zombies("r1", zombies, {"a": late}, known, to_bucket=True))) == found
+    assert list(judge_zombies("r1", zombies, {"a": late}, known, to_bucket=False)), "on a mount it is fenced"
 
 
-def test_a_late_deletion_is_a_finding(tmp_path: Path) -> None:
-    experiment = Experiment(LIMITS["an S3 that is ahead"], tmp_path)
-    experiment.lab = SimpleNamespace(destination=None)  # type: ignore[assignment]
-    experiment._before["r1"] = {"a": OTHER}
-    experiment._judge_zombies("r1", [("z", {"a": OTHER})], {})
-    assert [finding.kind for finding in experiment.outcome.findings] == ["zombie"]
+def test_a_late_deletion_is_a_finding() -> None:
+    found = judge_zombies("r1", [("z", {"a": OTHER})], {}, {"a": OTHER}, to_bucket=True)
+    assert [finding.kind for finding in found] == ["zombie"]
 
 
 @pytest.mark.parametrize(("mode", "wide"), [(0o700, 0), (0o740, 0), (0o704, 0), (0o710, 1), (0o1705, 1), (0o4700, 1)])

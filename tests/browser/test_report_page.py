@@ -124,9 +124,9 @@ def test_its_head_says_where_the_run_took_place(report: Report, open_report: Ope
 
 def test_the_run_before_stands_beside_it(report: Report, open_report: Open) -> None:
     page, earlier = open_report(report).page, report.summary["earlier"]
-    rows = rows_of(page, "#beside-figures")
+    rows = rows_of(page, "#compared-figures")
     if earlier is None:
-        assert rows == {} and page.locator("#beside").count() == 0
+        assert rows == {} and page.locator("#compared").count() == 0
         return
     totals = [one["totals"] for one in (report.summary, earlier)]
     for name, result in (("Listed", "listed"), ("Copied", "copied")):
@@ -134,9 +134,9 @@ def test_the_run_before_stands_beside_it(report: Report, open_report: Open) -> N
     assert rows["Copied, size"][:2] == [size(one["copied"]["bytes"]) for one in totals]
     assert rows["Took"][:2] == [duration(sum(report.summary["seconds"].values())), duration(earlier["seconds"])]
     assert rows["Counted cost"][1] == dollars(earlier["dollars"])
-    assert page.locator("#beside p b").inner_text() == earlier["run_id"]
-    page.get_by_role("link", name="Beside the last run").click()
-    assert page.evaluate("location.hash") == "#beside"
+    assert page.locator("#compared p b").inner_text() == earlier["run_id"]
+    page.get_by_role("link", name="Compared with the last run").click()
+    assert page.evaluate("location.hash") == "#compared"
 
 
 def test_axe_finds_nothing_to_fault(report: Report, open_report: Open) -> None:

@@ -27,7 +27,8 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.shards.big_files import cut, whole_checksum
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource
 
 BLOCK = tuning.BLOCK_BYTES
 SIZE = 5 * BLOCK + 12_345

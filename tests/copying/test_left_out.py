@@ -16,7 +16,8 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from tests.copying.test_hard_links import fill, world_of
 from tests.support.flow import REQUEST, World
-from tests.support.memory import MemoryTarget, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemoryTarget
 from tests.support.names import short_names
 
 

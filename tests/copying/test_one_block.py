@@ -11,7 +11,7 @@ from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from tests.support.memory import MemorySource, Stored
+from tests.support.memory_files import MemorySource, Stored
 
 DATA = b"0123456789"
 

@@ -11,7 +11,8 @@ from fanout.model.entry import Kind
 from fanout.model.outcome import Reason
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
-from tests.support.memory import MemoryTree, Stored
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import Stored
 from tests.support.moves import compared, held, reasons
 
 MOVE = {"source": "efs:///in", "destination": "s3://a-bucket/in/", "mode": "move"}

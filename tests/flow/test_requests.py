@@ -14,7 +14,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Found, Kind
-from tests.support.counted_store import CountedStore
+from tests.flow.counted_store import CountedStore
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 

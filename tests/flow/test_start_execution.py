@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.flow import events
 from fanout.flow.calls import Stack
 from fanout.flow.steps import STEPS, run_step
-from fanout.ledger.run_places import BESIDE_THE_RUNS
+from fanout.ledger.run_places import RESERVED
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, Transient
@@ -36,7 +36,7 @@ def planned(world: World, request: Json) -> Json:
 
 
 # Names of executions. A ledger is another place's, or no name of a ledger at all.
-TAKEN = BESIDE_THE_RUNS
+TAKEN = RESERVED
 NO_NAMES = (
     *("", ".", "..", "../x", "a/b", "/a", "a/", "a\\b", "%2e%2e", "%2e%2e%2fversions", "a%2fb"),
     *("-rf", "--help", "_a", ".a", ":a", "a b", "a\n", "\na", "a\0", "a*", "a?b", "ä", "\uff56ersions", "x" * 81),
@@ -56,14 +56,14 @@ def test_an_execution_of_such_a_name_is_no_run_and_writes_nothing(name: str) -> 
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_probe_has_no_name_of_a_place_beside_the_runs(name: str, tmp_path: Path) -> None:
     world = ProbeWorld([tmp_path])
-    with pytest.raises(InvalidRequest, match=r"^probe_id: .*is the name of a place beside the ledgers of runs"):
+    with pytest.raises(InvalidRequest, match=r"^probe_id: .*is the name of another place in the work bucket"):
         world.plan(SMALL, name)
     assert list(world.ledger("probe-1").keys("")) == []
 
 
 def test_each_place_beside_the_runs_is_no_name_of_a_run() -> None:
     beside = {pattern.split("/")[1] for pattern in rights.KINDS if not pattern.startswith("runs/*/")}
-    assert beside == set(BESIDE_THE_RUNS)
+    assert beside == set(RESERVED)
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -1,4 +1,4 @@
-"""What goes on beside the copying: each figure by hand."""
+"""Costs outside the copy: each figure by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from fanout.efs.load import Work
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import Beside, PhaseCost
+from fanout.efs.phase_cost import Overhead, PhaseCost
 from fanout.facts.units import GIB, MIB
-from fanout.forecast import overhead as beside
+from fanout.forecast import overhead
 from fanout.forecast.deleting import Deleting, deletion, deletion_loads
 from fanout.forecast.document import by_service
 from fanout.forecast.estimate import Known, estimate, idle_state
@@ -21,23 +21,23 @@ from fanout.request.parse import parse_request
 
 def test_a_day_of_pacing_by_hand() -> None:
     """103 tasks, each with 60 looks in its first minute and one in three seconds later; 1,440 decisions."""
-    found = beside.pacing(86_400.0, 1)
+    found = overhead.pacing(86_400.0, 1)
     assert found.metrics == 4 * 1_440
     assert found.calls == 104
     assert found.gets == pytest.approx(103 * 60 + (86_400 - 103 * 60) / 3 + 2 * 1_440)
     assert found.gb_seconds * 0.0000133334 == pytest.approx(0.295, abs=0.001)
-    assert beside.pacing(10.0, 1).gets == 10 and beside.pacing(10.0, 1).metrics == 0
+    assert overhead.pacing(10.0, 1).gets == 10 and overhead.pacing(10.0, 1).metrics == 0
 
 
 def test_a_rate_makes_functions_look_twice_as_often_and_at_each_other() -> None:
-    assert beside.looking(3_600, is_limited=False) == Beside(gets=720)
-    assert beside.looking(3_600, is_limited=True) == Beside(gets=1_440, puts=1_440 + 60)
+    assert overhead.looking(3_600, is_limited=False) == Overhead(gets=720)
+    assert overhead.looking(3_600, is_limited=True) == Overhead(gets=1_440, puts=1_440 + 60)
 
 
 def test_deleting_by_hand() -> None:
     asked = parse_request({"source": "efs:///a", "destination": "efs:///b", "mode": "sync"}, ("data",), 100)
     found = deletion(asked, 10, Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
-    assert found.beside == Beside(9, 12, 0.0, 50 * 1.769, 3, 15)
+    assert found.overhead == Overhead(9, 12, 0.0, 50 * 1.769, 3, 15)
     assert found.requests.gets == 9
     assert deletion(asked, 0, Deleting()) == PhaseCost()
     assert deletion_loads(asked, 10) == {"data": Load(20, 2 * 40_960, 10, 40_960)}
@@ -70,7 +70,7 @@ def test_entries_are_reported_in_a_file_a_shard_and_one_for_many_that_need_no_co
     asked = {"source": "efs:///a", "destination": "efs:///b", "report_entries": "all"}
     for report, puts in (("all", 7 + 3), ("failed", 0), ("none", 0)):
         request = parse_request({**asked, "report_entries": report}, ("data",), 100)
-        assert beside.reporting(request, work) == Beside(puts=puts)
+        assert overhead.reporting(request, work) == Overhead(puts=puts)
 
 
 def test_a_certificate_costs_two_requests_to_kms_and_a_read_of_every_object() -> None:

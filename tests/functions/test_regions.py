@@ -7,7 +7,6 @@ network that has no way to it; a copy into another region may come from no netwo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,8 @@ import boto3
 import pytest
 
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.model.errors import InvalidRequest
 from fanout.runtime import bootstrap
+from tests.functions.cells import fill, held, remove, runs_or_is_refused
 from tests.support.handler_flow import HandlerFlow
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
@@ -78,19 +77,7 @@ def far(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> It
     wire.proxy.choose = judge
     yield wire
     for bucket in IN_REGION:
-        for one in s3.list_objects_v2(Bucket=bucket).get("Contents", []):
-            s3.delete_object(Bucket=bucket, Key=one["Key"])
-        s3.delete_bucket(Bucket=bucket)
-
-
-def fill(s3: Any, bucket: str) -> None:
-    for name, data in FILES.items():
-        s3.put_object(Bucket=bucket, Key=f"in/{name}", Body=data)
-
-
-def held(s3: Any, bucket: str, prefix: str = "out/") -> dict[str, bytes]:
-    names = [one["Key"] for one in s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", [])]
-    return {one.removeprefix(prefix): s3.get_object(Bucket=bucket, Key=one)["Body"].read() for one in names}
+        remove(s3, bucket)
 
 
 @pytest.mark.parametrize(("way", "source", "destination", "refused"), CELLS, ids="-".join)
@@ -107,19 +94,10 @@ def test_a_cell_is_green_or_refused_by_name(
     monkeypatch.setenv("FANOUT_WAY_OUT", way)
     WAY["out"] = way
     monkeypatch.setattr(bootstrap, "S3EntryCopier", partial(S3EntryCopier, whole_bytes=1_000_000, part_bytes=5 << 20))
-    if source == "mount":
-        for name, data in FILES.items():
-            (tmp_path / "data/in" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "data/in" / name).write_bytes(data)
-    else:
-        fill(s3, REGIONS[source])
+    fill(s3, tmp_path / "data" if source == "mount" else REGIONS[source], FILES)
     request = {"source": ENDS[source].format("in"), "destination": ENDS[destination].format("out"), "verify": "all"}
-    if refused:
-        with pytest.raises(InvalidRequest, match=re.escape(REFUSED[refused])) as caught:
-            far.flow.plan("cell", request)
-        assert caught.value.field in ("source", "destination")
+    if not runs_or_is_refused(far, request, REFUSED.get(refused, ""), ("source", "destination")):
         return
-    assert far.flow.run("cell", request)["status"] == "SUCCEEDED"
     plan = json.loads(s3.get_object(Bucket="work-bucket", Key="runs/cell/plan.json")["Body"].read())
     ends = {REGIONS[one] for one in (source, destination) if one in REGIONS}
     assert plan.get("regions", {}) == {one: IN_REGION[one] for one in ends if one in IN_REGION}
@@ -132,7 +110,7 @@ def test_a_cell_is_green_or_refused_by_name(
 
 @pytest.mark.parametrize("mode", ["sync", "move", "verify", "plan"])
 def test_every_mode_works_between_two_far_buckets(far: Wire, s3: Any, mode: str) -> None:
-    fill(s3, "far-bucket")
+    fill(s3, "far-bucket", FILES)
     before = {"a": b"earlier", "extra": b"x"}
     for name, data in before.items():
         s3.put_object(Bucket="farther-bucket", Key=f"out/{name}", Body=data)
@@ -147,7 +125,7 @@ def test_every_mode_works_between_two_far_buckets(far: Wire, s3: Any, mode: str)
 
 
 def test_a_manifest_of_another_region_is_read_there(far: Wire, s3: Any) -> None:
-    fill(s3, "far-bucket")
+    fill(s3, "far-bucket", FILES)
     s3.put_object(Bucket="farther-bucket", Key="list.csv", Body=b"d/b\n")
     request = {"source": "s3://far-bucket/in/", "destination": f"s3://{TARGET}/out/"}
     far.flow.run("listed", {**request, "manifest": "s3://farther-bucket/list.csv"})
@@ -156,7 +134,7 @@ def test_a_manifest_of_another_region_is_read_there(far: Wire, s3: Any) -> None:
 
 
 def test_a_region_is_asked_without_credentials_and_its_run_takes_no_function_in_a_network(far: Wire, s3: Any) -> None:
-    fill(s3, "far-bucket")
+    fill(s3, "far-bucket", FILES)
     answer = far.flow.plan("asked", {"source": "s3://far-bucket/in/", "destination": f"s3://{TARGET}/out/"})
     asked = [one for one in far.heads if bucket_of(one) == "far-bucket" and one.method == "HEAD"]
     assert asked and not any("authorization" in one.headers for one in asked)

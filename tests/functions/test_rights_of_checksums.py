@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.checksums.stand import NOTE, asked_key, created_key, ended_key, manifest_key, shard_key
+from fanout.checksums.progress import NOTE, asked_key, created_key, ended_key, manifest_key, shard_key
 from fanout.ledger.keys import note_key
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard

@@ -26,12 +26,12 @@ from fanout.checksums import compute_checksums
 from fanout.facts import tuning
 from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
+from tests.functions.map_server import map_server
 from tests.functions.test_start_batch import WAITS
 from tests.planning.test_event_batches import eventbridge
 from tests.support.actions import Need, needs
 from tests.support.handler_flow import HandlerFlow
 from tests.support.iam import Given, Statement, is_allowed, statements_of
-from tests.support.map_server import map_server
 from tests.support.s3_control import ROLE, is_s3_itself, over, s3_control
 from tests.template.templates import functions
 from tests.template.test_abilities import CALLED_BY_SERVICES

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.listing.index.copied_index import IndexFiles, IndexPart, IndexRows, Standing, State, standing
+from fanout.listing.index.copied_index import IndexFiles, IndexPart, IndexRows, State, Verdict, verdict
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -41,13 +41,13 @@ def indexed(source: Entry, destination: Entry | None) -> IndexPart:
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "not seen"])
 def test_the_table_row_by_row(here: Entry, seen: bool) -> None:
     part = indexed(here, THERE if seen else None)
-    assert part.standing(replace(here, path="q"), THERE) is Standing.DIFFERS  # lacks the path
+    assert part.verdict(replace(here, path="q"), THERE) is Verdict.DIFFERS  # lacks the path
     for field in ("size", "mtime_ns", "changed_ns"):  # the source differs
-        assert part.standing(replace(here, **{field: getattr(here, field) - 1}), THERE) is Standing.DIFFERS
-    assert part.standing(replace(here, etag='"another"'), THERE) is Standing.DIFFERS
-    assert part.standing(here, THERE) is (Standing.VOUCHED if seen else Standing.COPIED)
+        assert part.verdict(replace(here, **{field: getattr(here, field) - 1}), THERE) is Verdict.DIFFERS
+    assert part.verdict(replace(here, etag='"another"'), THERE) is Verdict.DIFFERS
+    assert part.verdict(here, THERE) is (Verdict.VOUCHED if seen else Verdict.COPIED)
     for differs in (replace(THERE, changed_ns=60), replace(THERE, etag='"another"')):  # the destination differs
-        assert part.standing(here, differs) is (Standing.DIFFERS if seen else Standing.COPIED)
+        assert part.verdict(here, differs) is (Verdict.DIFFERS if seen else Verdict.COPIED)
 
 
 @pytest.mark.parametrize("field", ["mtime_ns", "changed_ns"])
@@ -55,8 +55,8 @@ def test_a_file_at_the_destination_that_anybody_touched_differs(field: str) -> N
     """Also by its ctime alone: a file that was replaced by one of the same mtime shows no other trace."""
     source, file = Entry("p", Kind.FILE, 5, 9, 9, '"e"'), Entry("p", Kind.FILE, 5, 70, 80)
     part = indexed(source, file)
-    assert part.standing(source, file) is Standing.VOUCHED
-    assert part.standing(source, replace(file, **{field: 99})) is Standing.DIFFERS
+    assert part.verdict(source, file) is Verdict.VOUCHED
+    assert part.verdict(source, replace(file, **{field: 99})) is Verdict.DIFFERS
 
 
 def test_directories_are_in_no_index() -> None:
@@ -77,8 +77,8 @@ def test_nothing_is_vouched_for_but_what_is_the_same_and_was_seen(
     if known is not None and not was_seen:
         known = (*known[:4], None, None, "")
     same = known is not None and known[:4] == found[:4] and (not was_seen or known[4:] == found[4:])
-    expected = Standing.DIFFERS if not same else Standing.VOUCHED if was_seen else Standing.COPIED
-    assert standing(known, found) is expected
+    expected = Verdict.DIFFERS if not same else Verdict.VOUCHED if was_seen else Verdict.COPIED
+    assert verdict(known, found) is expected
 
 
 @st.composite
@@ -107,7 +107,7 @@ def test_columns_say_what_entries_say(
         rows.add_files(*before)
     part = part_of(rows)
     entries = zip(now[0].entries(), now[1].entries(), strict=True)
-    assert part.standings(*now) == [part.standing(source, destination) for source, destination in entries]
+    assert part.verdicts(*now) == [part.verdict(source, destination) for source, destination in entries]
 
 
 @given(st.lists(st.text("a/-é\udcff", min_size=1, max_size=3), unique=True, max_size=12), st.data())

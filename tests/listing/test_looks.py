@@ -14,7 +14,8 @@ from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, 
 from fanout.request.proven_ends import ends_to_prove, heads_of_look
 from fanout.shards.rounds import rounds_done
 from tests.support.flow import ManualClock, World
-from tests.support.memory import MemoryEntryCopier, Stored
+from tests.support.memory import MemoryEntryCopier
+from tests.support.memory_files import Stored
 from tests.support.memory_store import MemoryStore
 from tests.support.versions import Versions
 

@@ -78,7 +78,7 @@ def test_a_name_that_no_bytes_stand_for_is_rejected_with_its_line(tmp_path: Path
     run(world, FROM_MOUNT, b'"good"\n"\\ud800x"\n', "jsonl")
     [row] = world.ledger.read_rows("failures.jsonl")
     assert (row["outcome"], row["reason"]) == ("rejected", "row of the manifest cannot be read")
-    assert row["message"] == ("line 2 of s3://lists/lists/a.jsonl holds '\\ud800', which stands for no byte of a name")
+    assert row["message"] == ("line 2 of s3://lists/lists/a.jsonl holds '\\ud800', which encodes no byte of a name")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

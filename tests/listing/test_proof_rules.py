@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS
 from fanout.listing.deciding.proof_rules import Looked, evident, evident_files, looked
-from fanout.listing.deciding.told import MOUNT_TELLS
 from fanout.model.columns import in_columns
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.request.proven_ends import Ends

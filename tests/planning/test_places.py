@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.run_places import BESIDE_THE_RUNS
+from fanout.ledger.run_places import RESERVED
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest
@@ -57,10 +57,10 @@ def test_the_failures_of_a_run_are_a_manifest() -> None:
     assert planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"} | manifest)["list"]["count"] == 1
 
 
-@pytest.mark.parametrize("run_id", BESIDE_THE_RUNS)
+@pytest.mark.parametrize("run_id", RESERVED)
 def test_a_name_beside_the_ledgers_is_no_run(run_id: str) -> None:
     world = World(run_id=run_id)
-    with pytest.raises(InvalidRequest, match="is the name of a place beside the ledgers of runs"):
+    with pytest.raises(InvalidRequest, match="is the name of another place in the work bucket"):
         planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"})
     assert list(world.ledger.keys("")) == []
 

@@ -18,8 +18,8 @@ from fanout.facts.units import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
 from fanout.model.file_system import CREDITS, Described, Reading, ThroughputMode
 from fanout.model.path_rules import PROBE_PREFIX
+from tests.probe.probe_writes import BeforeWrites
 from tests.support.memory_meter import MemoryMeter
-from tests.support.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, WallClock, by_name
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fanout.facts.units import GIB
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from tests.support.probe_writes import BeforeWrites
+from tests.probe.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, Simulated, by_name
 
 

@@ -24,7 +24,8 @@ from fanout.work.context import Context
 from tests.support.archives import ArchivedTree
 from tests.support.flow import World
 from tests.support.manifests import json_lines
-from tests.support.memory import MemoryBlocks, MemorySource, MemoryTarget, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemoryBlocks, MemorySource, MemoryTarget
 from tests.support.memory_store import MemoryStore
 from tests.support.nobody import as_nobody
 

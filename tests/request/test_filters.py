@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,21 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason, Result
 from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.filtering.globs import compile_globs
-from tests.support.tables import table
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def table(page: str, *header: str) -> list[list[list[str]]]:
+    """The rows of the table with this header: in each cell the texts in backquotes."""
+    lines = (DOCS / page).read_text().splitlines()
+    start = lines.index(f"| {' | '.join(header)} |") + 2
+    rows = []
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            break
+        rows.append([re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split(" | ")])
+    return rows
+
 
 ROWS = [
     *table("how-to/filters.md", "pattern", "matches", "does not match"),

@@ -33,7 +33,7 @@ def test_after_failures_only_those_are_copied_and_nothing_is_listed() -> None:
     assert (summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]) == (2, 28)
     assert contents(destination) == contents(source)
     assert summary["notes"] == [
-        "this run resumes run-1: what that one had done counts as unchanged where it still stands"
+        "this run resumes run-1: what that one had done counts as unchanged where it is still there"
     ]
     reasons = {
         row["reason"] for key in following.ledger.keys("outcomes/listed/") for row in following.ledger.read_rows(key)

@@ -17,7 +17,7 @@ from fanout.adapters.posix.removal import remove_tree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import aws, tuning
 from fanout.finishing.finish_tree import finish_tree
-from tests.support.deep_trees import chain, down, made, write
+from tests.runs.deep_trees import chain, down, made, write
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, reasons, world_of
 from tests.support.two_mounts import TwoMounts

@@ -24,10 +24,10 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from tests.runs.zombies import Zombie, frozen
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, world_of
 from tests.support.renaming import others_rename
-from tests.support.zombies import Zombie, frozen
 
 SYNC = {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 99.0}}
 BIG = 9 * units.MIB

@@ -14,9 +14,9 @@ from fanout.model.document import Json
 from fanout.model.entry import NOTHING_THERE, Attributes, Kind
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from tests.support import memory
 from tests.support.flow import World
 from tests.support.memory import MemoryEntryCopier, MemoryTree
+from tests.support.memory_files import MemoryBlocks
 
 REQUEST: Json = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}
 INSIDE: Json = {"source": "s3://b-bucket/in/", "destination": "s3://a-bucket/out/"}
@@ -96,7 +96,7 @@ def test_a_late_completion_of_a_big_file(monkeypatch: pytest.MonkeyPatch) -> Non
     source_of(world).put("f", Kind.FILE, BIG)
     begun(world, {**REQUEST, "limits": {"split_bytes": 8 * units.MIB}})
     copy(world)
-    overtaken(world, monkeypatch, memory.MemoryBlocks, "complete", REQUEST)
+    overtaken(world, monkeypatch, MemoryBlocks, "complete", REQUEST)
     finish_tree(world.context())
     assert stored(world) == {"f": b"newer"}
     assert world.end()["totals"]["failed"]["entries"] == 1

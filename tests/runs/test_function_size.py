@@ -7,7 +7,7 @@ from msgspec import convert
 
 from fanout.copying.copy_shard import copy_shard
 from fanout.efs.load import S3Requests
-from fanout.efs.phase_cost import Beside
+from fanout.efs.phase_cost import Overhead
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.units import MIB
@@ -91,7 +91,7 @@ def test_a_shard_may_take_half_of_a_functions_time(seconds: int) -> None:
 
 def test_seconds_of_a_larger_function_cost_as_much_more() -> None:
     def compute(megabytes: int) -> float:
-        way, price = Way(is_short=False, counts=Beside(), seconds=0.0), prices_with({})
+        way, price = Way(is_short=False, counts=Overhead(), seconds=0.0), prices_with({})
         function = FunctionSize(megabytes=megabytes)
         return dollars_of(way, S3Requests(), 1e6, 0.0, price, function=function).compute
 

@@ -10,8 +10,8 @@ import pytest
 from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, LedgerBroken
+from tests.runs.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, filled, keys_of, verdict_on
 from tests.support.flow import World
-from tests.support.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, filled, keys_of, verdict_on
 
 
 @pytest.fixture(autouse=True)

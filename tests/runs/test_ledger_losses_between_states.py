@@ -22,12 +22,12 @@ from fanout.flow.walker import Failed, Walker, by_class
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import FanoutError, NotFound
+from tests.runs.ledger_losses import DAMAGES, REQUEST, Snapshot, filled, is_about_the_ledger, keys_of, verdict_on
+from tests.runs.no_threads import without_threads
 from tests.support.definitions import definition
 from tests.support.flow import World
-from tests.support.ledger_losses import DAMAGES, REQUEST, Snapshot, filled, is_about_the_ledger, keys_of, verdict_on
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
-from tests.support.no_threads import without_threads
 
 STATES: Json = definition()["States"]
 END = "TransferSucceeded?"

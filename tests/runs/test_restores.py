@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from math import inf
 
 import pytest
 
-from fanout.facts import archives, tuning
-from fanout.model.document import Json
-from fanout.model.entry import Entry, Kind
-from fanout.model.errors import ItemError, OutOfTime, Throttled, Transient
+from fanout.facts import archives
+from fanout.model.entry import Kind
+from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
-from fanout.ports.aws import Look
-from fanout.request.parts.restore import Restore
-from fanout.restoring import restore_objects as restoring
-from fanout.restoring.restore_objects import wait_seconds
-from fanout.shards.held import asked_back, last_stand
-from tests.support.archives import DAY, ArchivedTree, FakeArchive, Object
-from tests.support.flow import ManualClock, World
-from tests.support.memory import MemoryTree
-
-REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "archived": "restore"}
-HOUR = 3600.0
-
-
-class Archived:
-    """A world with two plain objects, and what is put into archives."""
-
-    def __init__(self, takes: float = 0.9, **kinds: str) -> None:
-        clock, changes = ManualClock(), itertools.count(1)
-        self.archive = FakeArchive(clock, takes)
-        self.tree = ArchivedTree(changes, self.archive)
-        self.world = World(changes, self.tree, clock=clock, archive=self.archive)
-        for name in ("a", "z"):
-            self.tree.put(name, Kind.FILE, b"plain")
-        for name, kind in kinds.items():
-            self.tree.put_archived(name, name.encode(), kind)
-
-    def run(self, **options: object) -> Json:
-        return self.world.run({**REQUEST, **options})
-
-    @property
-    def copied(self) -> dict[str, bytes]:
-        there = self.world.destination
-        assert isinstance(there, MemoryTree)
-        return {path: stored.data for path, stored in there.contents().items()}
-
-    def failures(self, world: World | None = None) -> list[tuple[str, str]]:
-        ledger = (world or self.world).ledger
-        return [(row["path"], row["reason"]) for row in ledger.read_rows("failures.jsonl")]
+from fanout.shards.held import last_progress
+from tests.runs.archived import HOUR, REQUEST, Archived
+from tests.support.archives import DAY, Object
 
 
 def test_archived_objects_are_asked_for_once_waited_for_and_copied() -> None:
@@ -78,7 +41,7 @@ def test_what_is_not_archived_is_copied_before_the_wait() -> None:
     assert one.copied.keys() == {"a", "z"}
     shards = one.world.restore(shards)
     assert (shards["step"], shards["wait"]) == ("wait", 5 * HOUR / 12)
-    stand = last_stand(one.world.ledger)
+    stand = last_progress(one.world.ledger)
     assert stand is not None and stand.waiting.entries == 1
     assert stand.expected_at == one.world.clock.time + 5 * HOUR
 
@@ -196,108 +159,6 @@ def test_expedited_is_refused_entry_by_entry_where_an_archive_has_no_such_tier(a
     assert one.archive.asked == {"g": 1} and "g" in one.copied
 
 
-@pytest.mark.parametrize("error", [Throttled("503 SlowDown"), Transient("503 GlacierExpeditedRetrievalNotAvailable")])
-def test_what_s3_could_not_take_is_asked_for_again(error: Throttled | Transient) -> None:
-    one = Archived(g=archives.GLACIER, h=archives.GLACIER)
-    one.archive.fails["g"] = [error, error]
-    assert one.run()["status"] == "SUCCEEDED"
-    assert one.archive.asked == {"g": 1, "h": 1}
-
-
-def test_a_task_that_ran_twice_hands_every_shard_to_a_map() -> None:
-    one = Archived(g=archives.GLACIER, d=archives.DEEP_ARCHIVE)
-    world = one.world
-    world.list_all(world.plan(REQUEST))
-    first = world.restore(partition_shards(world.context()))
-    world.clock.sleep(6 * HOUR)
-    lost = world.restore(first)  # its answer did not arrive; GLACIER is ready
-    world.clock.sleep(10 * HOUR)
-    again = world.restore(first)  # both are
-    assert (lost["archived"], again["archived"]) == (1, 0)
-    for one_of in (first, lost, again):
-        world.copy_listed(one_of["copies"].removeprefix(world.ledger.prefix))
-    world.finish_all()
-    assert world.end()["status"] == "SUCCEEDED" and one.archive.asked == {"g": 1, "d": 1}
-
-
-def test_asking_goes_on_where_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 2)
-    monkeypatch.setattr(restoring, "REQUESTS_IN_FLIGHT", 1)
-    one = Archived()
-    for number in range(9):
-        one.tree.put_archived(f"g{number}", b"g")
-    one.world.remaining_seconds = 30.0
-    ask, steps = one.archive.ask, []
-
-    def slow(entry: Entry, look: Look, restore: Restore) -> None:
-        one.world.clock.sleep(8.0)
-        ask(entry, look, restore)
-
-    one.archive.ask = slow  # type: ignore[method-assign]
-    world = one.world
-    world.list_all(world.plan(REQUEST))
-    shards = partition_shards(world.context())
-    while (shards := world.restore(shards))["step"] == "again":
-        steps.append(sum(one.archive.asked.values()))
-    assert steps == sorted(set(steps)) and len(steps) >= 2
-    assert one.archive.asked == {f"g{number}": 1 for number in range(9)}
-
-
-def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 3)
-    monkeypatch.setattr(restoring, "REQUESTS_IN_FLIGHT", 1)
-    monkeypatch.setattr(restoring, "LOOKED_AT_TOGETHER", 1)
-    one = Archived()
-    for number in range(6):
-        one.tree.put_archived(f"g{number}", b"g")
-    last = "g5"
-    one.archive.fails[last] = [Throttled("503 SlowDown")]
-    world = one.world
-    world.list_all(world.plan(REQUEST))
-    shards = world.restore(partition_shards(world.context()))
-    assert (shards["step"], one.archive.asked[last]) == ("copy", 0)
-    world.remaining_seconds = 30.0
-    look = one.archive.look
-
-    def slow(entry: Entry) -> Look:
-        if entry.path < "g3":  # of another shard
-            world.clock.sleep(8.0)
-        return look(entry)
-
-    one.archive.look = slow  # type: ignore[method-assign]
-    tasks = 1
-    while (shards := world.restore(shards))["step"] == "again":
-        tasks += 1
-    assert tasks > 1 and shards["step"] == "wait"
-    assert one.archive.asked == {f"g{number}": 1 for number in range(6)}
-
-
-def test_what_a_task_asked_for_that_died_is_in_the_count_of_dollars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 1)
-    one = Archived()
-    for number in range(6):
-        one.tree.put_archived(f"g{number}", b"g")
-    ask = one.archive.ask
-
-    def dying(entry: Entry, look: Look, restore: Restore) -> None:
-        if entry.path == "g4":
-            raise ConnectionResetError(entry.path)
-        one.world.clock.sleep(tuning.CHECKPOINT_SECONDS)
-        ask(entry, look, restore)
-
-    world = one.world
-    world.list_all(world.plan(REQUEST))
-    shards = partition_shards(world.context())
-    one.archive.ask = dying  # type: ignore[method-assign]
-    with pytest.raises(ConnectionResetError):
-        world.restore(shards)
-    assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 4
-    one.archive.ask = ask  # type: ignore[method-assign]
-    shards = world.restore(shards)
-    assert shards["step"] == "copy" and shards["archived"] == 6
-    assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 6
-
-
 def test_a_big_archived_file_waits_and_is_put_together() -> None:
     one = Archived()
     data = bytes(range(256)) * (70 * 4096)
@@ -321,25 +182,3 @@ def test_a_plan_says_what_would_be_restored_and_asks_for_nothing() -> None:
     forecast = one.world.ledger.read_json("forecast.json")
     assert forecast["predicted_seconds"]["restore"] == pytest.approx(5 * HOUR, rel=0.01)
     assert forecast["dollars"]["restores"] > 0 and not one.archive.asked
-
-
-def test_a_run_out_of_time_waits_no_longer_than_it_may() -> None:
-    one = Archived(g=archives.GLACIER)
-    began = one.world.clock.time
-    with pytest.raises(OutOfTime):
-        one.run(limits={"max_seconds": 2 * HOUR})
-    assert one.world.clock.time - began == pytest.approx(2 * HOUR, abs=60)
-    second = one.world.next_run("run-2")
-    assert second.run({"resume_from": "run-1", "limits": {"max_seconds": 90 * HOUR}})["status"] == "SUCCEEDED"
-    assert one.archive.asked == {"g": 1}
-
-
-@pytest.mark.parametrize(
-    ("now", "run_ends_at", "seconds"), [(0.0, None, 500), (11_900.0, None, 100), (0.0, 200.0, 200), (0.0, 0.2, 1)]
-)
-def test_a_wait_ends_with_the_wait_for_all_or_with_the_run(now: float, run_ends_at: float | None, seconds: int) -> None:
-    assert wait_seconds(now, 6_000.0, 12_000.0, run_ends_at) == seconds
-
-
-def test_expedited_is_looked_at_every_minute() -> None:
-    assert wait_seconds(0.0, 300.0, 600.0, None) == 60

@@ -10,7 +10,8 @@ import pytest
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
-from tests.support.memory import MemoryTree, Stored
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import Stored
 from tests.support.memory_store import MemoryStore
 from tests.support.versions import Versions
 

@@ -19,9 +19,9 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.request.parts.window import parse_window
 from fanout.request.plan import Plan
 from fanout.work.windows import LAST_SECONDS, OPENING_SECONDS, held_to_window, paused_until
+from tests.runs.windowed import Killed, WindowedWorld, not_done
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.memory import MemoryTree
-from tests.support.windowed import Killed, WindowedWorld, not_done
 
 WINDOW = "22:00-22:30 Europe/Berlin"
 OPEN = 1_800.0  # that it is open

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -108,6 +107,13 @@ class FakeTransfer:
         }
         service.functions.update(functions)
 
+    def _in_two(self, seen: set[str], event: Event) -> Event:
+        """A shard with cursors takes two tasks."""
+        first = event["shard"] not in seen
+        seen.add(event["shard"])
+        done = not first or event["shard"] not in self.cursors
+        return {"run": event["run"], "shard": event["shard"], "done": done, "until": ""}
+
     def _list_of_round(self, number: int, prefix: str) -> Event:
         segments = list(self.rounds[number]) if number < len(self.rounds) else []
         key = f"{prefix}segments/{number}.json"
@@ -150,14 +156,8 @@ class FakeTransfer:
         if number + 1 < len(self.finishing):
             shards, key = self.finishing[number + 1], f"{event['run']['prefix']}finishing/round-{number + 1}.json"
             self.put(key, [{"shard": shard} for shard in shards])
-            return {
-                "done": False,
-                "until": "",
-                "count": len(shards),
-                "key": key,
-                "max_concurrency": 2,
-                "round": number + 1,
-            }
+            counted = {"count": len(shards), "key": key, "max_concurrency": 2, "round": number + 1}
+            return {"done": False, "until": "", **counted}
         self.unfinished -= 1
         return {"done": self.unfinished < 0, "until": "", "count": 0, "key": "", "max_concurrency": 1, "round": number}
 
@@ -204,12 +204,8 @@ class FakeTransfer:
         """Asks in two tasks and has what is not archived copied; then waits once, and hands over a shard at a time."""
         shards = event["shards"]
         done = len(shards["restores"])
-        after: Event = {
-            **shards,
-            "restores": f"{shards['restores']}+",
-            "wait": 0,
-            "paced": shards["paced"] and not done,
-        }
+        paced = shards["paced"] and not done
+        after: Event = {**shards, "restores": f"{shards['restores']}+", "wait": 0, "paced": paced}
         if done in (0, 1, 2):
             step = ("again", "copy", "wait")[done]
             return {**after, "step": step, "wait": 1 if step == "wait" else 0, "archived": len(self.archived)}
@@ -224,14 +220,7 @@ class FakeTransfer:
         return {"count": len(shards), "key": key, "max_concurrency": 2}
 
     def delete_shard(self, event: Event) -> Event:
-        first = event["shard"] not in self._deleted
-        self._deleted.add(event["shard"])
-        return {
-            "run": event["run"],
-            "shard": event["shard"],
-            "done": not first or event["shard"] not in self.cursors,
-            "until": "",
-        }
+        return self._in_two(self._deleted, event)
 
     def remove_directories(self, event: Event) -> Event:
         self._passed += 1
@@ -254,16 +243,9 @@ class FakeTransfer:
         return {"run": {**event["run"], "prefix": prefix, "apart": apart}, "list": self._list_of_round(0, prefix)}
 
     def verify_shard(self, event: Event) -> Event:
-        first = event["shard"] not in self._verified
-        self._verified.add(event["shard"])
         if self.mode == "verify":
             self._copied.add(event["shard"])
-        return {
-            "run": event["run"],
-            "shard": event["shard"],
-            "done": not first or event["shard"] not in self.cursors,
-            "until": "",
-        }
+        return self._in_two(self._verified, event)
 
     def copy_shard(self, event: Event) -> Event:
         left = [cursor for cursor in self.cursors.get(event["shard"], ()) if cursor > event["cursor"]]
@@ -282,13 +264,8 @@ class FakeTransfer:
 
     def pack_shard(self, event: Event) -> Event:
         self._staged[event["shard"]] += 1
-        return {
-            "run": event["run"],
-            "shard": event["shard"],
-            "cursor": self._staged[event["shard"]],
-            "done": False,
-            "until": "",
-        }
+        cursor = self._staged[event["shard"]]
+        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": False, "until": ""}
 
     def unpack_shard(self, event: Event) -> Event:
         """A shard with cursors has as many tails: what is staged, then what is not yet, in turn."""
@@ -301,14 +278,7 @@ class FakeTransfer:
         return {"run": event["run"], "shard": event["shard"], **copied}
 
     def digest_shard(self, event: Event) -> Event:
-        first = event["shard"] not in self._digested
-        self._digested.add(event["shard"])
-        return {
-            "run": event["run"],
-            "shard": event["shard"],
-            "done": not first or event["shard"] not in self.cursors,
-            "until": "",
-        }
+        return self._in_two(self._digested, event)
 
     def record_shard_failure(self, event: Event) -> None:
         self._failed.add(event["shard"])
@@ -328,34 +298,3 @@ class FakeTransfer:
             cause = f"{len(self._failed)} shards failed, {self.rejected} entries are rejected"
             return {"status": "FAILED_WITH_ITEMS", "error": "FailedWithItems", "cause": cause}
         return {"status": "SUCCEEDED", "error": "", "cause": ""}
-
-
-class FailFirst:
-    """Fails with each of the errors, once for every distinct event, and then does what the function does.
-
-    Telling events apart makes every shard and every segment meet every error.
-    """
-
-    def __init__(self, function: Function, *errors: Exception) -> None:
-        self._function = function
-        self._errors = errors
-        self._attempts: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def __call__(self, event: Event) -> Any:
-        key = json.dumps(event, sort_keys=True)
-        with self._lock:
-            attempt = self._attempts[key]
-            self._attempts[key] += 1
-        if attempt < len(self._errors):
-            raise self._errors[attempt]
-        return self._function(event)
-
-
-def always(error: Exception) -> Function:
-    """A function that fails for good."""
-
-    def fail(event: Event) -> Any:
-        raise error
-
-    return fail

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fanout.model.errors import BudgetRefused, OutOfBudget
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 
 def test_a_refused_run_copies_nothing_and_says_so(engine: Engine) -> None:

@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import LedgerBroken
 
 from .engine import Engine, Result
-from .fake_functions import always
+from .failing import always
 from .lambda_service import Event, ServiceError
 
 SHARDS = ("a", "b", "c", "d")

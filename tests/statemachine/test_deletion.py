@@ -8,7 +8,7 @@ from fanout.flow.events import deletes_later, has_broken_off
 from fanout.model.errors import DeleteRefused, LedgerBroken
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 DELETION = {"BeginDeletion", "DeleteShard", "RemoveDirectories"}
 

@@ -8,7 +8,7 @@ from fanout.model.errors import InvalidRequest, LedgerBroken
 
 from .definition import for_moto, states
 from .engine import WalkedEngine
-from .fake_functions import always
+from .failing import always
 from .lambda_service import LambdaService, ServiceError
 
 PAST = "2020-01-01T00:00:00Z"

@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import FanoutError, LedgerBroken, ListingIncomplete
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 from .lambda_service import Event
 from .map_tolerance import EXCEEDED
 

@@ -6,7 +6,8 @@ from fanout.model.errors import LedgerBroken
 
 from .definition import FUNCTION_ARN
 from .engine import Engine
-from .fake_functions import BUCKET, FUNCTIONS, REQUEST, always
+from .failing import always
+from .fake_functions import BUCKET, FUNCTIONS, REQUEST
 
 RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "digests": "", "functions": FUNCTIONS}
 

@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import DeleteRefused, LedgerBroken, Superseded
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 MOVE = {"moves": True, "verify": "all"}
 

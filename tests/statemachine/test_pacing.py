@@ -9,7 +9,8 @@ import pytest
 from fanout.model.errors import AccessDenied, LedgerBroken
 
 from .engine import MOTO_ALONE, Engine
-from .fake_functions import FailFirst, FakeTransfer, always
+from .failing import FailFirst, always
+from .fake_functions import FakeTransfer
 from .lambda_service import Event
 from .test_retries import PASSING_ERRORS
 

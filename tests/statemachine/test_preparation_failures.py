@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, Unreachable
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 from .lambda_service import NamedError
 
 INVALID = InvalidRequest("source", "'ftp://x' is not a location", "allowed: s3://, efs://")

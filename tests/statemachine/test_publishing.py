@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import AccessDenied, LedgerBroken, Superseded
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 END = ("SummariseTransfer", "TransferSucceeded?")
 

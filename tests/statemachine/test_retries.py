@@ -8,7 +8,7 @@ from fanout.model.errors import LedgerBroken, Throttled, Transient
 
 from .definition import load, tasks
 from .engine import MOTO_ALONE, Engine
-from .fake_functions import FailFirst, always
+from .failing import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
 APART = ["CheckOtherMount", "ListDestination", "DigestDestination", "PackShard", "UnpackShard", "DigestShard"]

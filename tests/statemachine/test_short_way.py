@@ -10,7 +10,7 @@ from fanout.model.errors import LedgerBroken
 
 from .definition import load
 from .engine import Engine, WalkedEngine
-from .fake_functions import always
+from .failing import always
 from .lambda_service import LambdaService, NamedError, ServiceError
 
 

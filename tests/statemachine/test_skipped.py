@@ -5,7 +5,7 @@ from __future__ import annotations
 from fanout.model.errors import DestinationBusy
 
 from .engine import Engine
-from .fake_functions import FailFirst
+from .failing import FailFirst
 
 BUSY = DestinationBusy("efs://data/projects/alpha/", "run-0", "sync")
 

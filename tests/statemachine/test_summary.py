@@ -9,7 +9,7 @@ import pytest
 from fanout.model.errors import LedgerBroken, ListingIncomplete
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 
 def test_rejected_entries_end_failed_with_items(engine: Engine) -> None:

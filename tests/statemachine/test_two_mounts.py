@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import InvalidRequest, LedgerBroken
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 
 def test_each_side_is_checked_listed_and_copied_by_its_own_function(engine: Engine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fanout.model.errors import LedgerBroken
 
 from .engine import Engine
-from .fake_functions import always
+from .failing import always
 
 
 def test_what_was_copied_is_verified_over_the_same_shards_with_tails(engine: Engine) -> None:

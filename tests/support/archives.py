@@ -17,7 +17,8 @@ from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
 from tests.support.flow import ManualClock
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource
 
 DAY = 86_400.0
 

@@ -17,7 +17,7 @@ from fanout.model.errors import InvalidRequest, NotFound
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import JobAsked, JobLook, JobState, Stored
 from fanout.ports.store import WorkStore
-from fanout.verifying.verifier import told_of
+from fanout.verifying.verifier import stored_sums
 from tests.support.memory import MemoryTree
 
 WORK = "work"
@@ -173,7 +173,7 @@ class MemoryJobs:
         found = self.trees[end].find_stored(path)
         if found is None or found.entry.kind is Kind.DIRECTORY:
             return None
-        return Stored(bare(found.entry.etag), told_of(found), "v1" if self.versions else "")
+        return Stored(bare(found.entry.etag), stored_sums(found), "v1" if self.versions else "")
 
     def create(self, asked: JobAsked) -> str:
         """See ``ports.checksum_jobs``."""

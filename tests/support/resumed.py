@@ -14,7 +14,8 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.model.shard import Shard
 from tests.support.flow import REQUEST, World
-from tests.support.memory import MemoryTarget, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemoryTarget
 
 SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES}}
 

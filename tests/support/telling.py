@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from fanout.model.algorithms import CRC64NVME, RunningSums
 from fanout.model.entry import Entry, Found, Kind
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource
 
 
 class Telling(MemoryTree):

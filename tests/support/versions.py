@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.memory import MemoryTree, Stored
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import Stored
 
 
 class Versions(MemoryTree):

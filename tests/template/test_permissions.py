@@ -146,7 +146,7 @@ def test_the_ledger_is_read_with_one_permission_and_lies_where_it_expires() -> N
         (name, action) for name, s in allowing() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
     }
     assert allowed == {("LedgerPolicy", "s3:GetObject")}
-    for name in run_places.BESIDE_THE_RUNS:
+    for name in run_places.RESERVED:
         assert run_places.run_prefix(name) == f"runs/{name}/"  # so that it expires with the runs, too
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fanout.model.entry import Attributes, Kind
 from fanout.model.outcome import Reason
-from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, differences, untold
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, differences, lacks_attributes
 
 KNOWN = Attributes(0o104750, 1, 2, 5, 6, {"content-type": "a/b"})
 NOTHING = Attributes()
@@ -83,13 +83,13 @@ def test_without_owners_a_file_may_lack_set_id_bits_but_not_have_more(here: int,
 def test_a_symlink_has_no_mode() -> None:
     one, other = replace(KNOWN, mode=0o120777), replace(KNOWN, mode=0o120755)
     assert reasons(one, other, kind=Kind.SYMLINK) == reasons(one, other) == []
-    assert not untold(Kind.SYMLINK, replace(one, mode=None), MOUNTS)
+    assert not lacks_attributes(Kind.SYMLINK, replace(one, mode=None), MOUNTS)
 
 
 @pytest.mark.parametrize("changed", [{"mode": None}, {"uid": 9}, {"mtime_ns": None}, {"atime_ns": 0}, {"headers": {}}])
 def test_between_buckets_all_is_metadata_and_what_lacks_differs(changed: dict[str, object]) -> None:
     assert reasons(KNOWN, replace(KNOWN, **changed), BUCKETS) == [Reason.METADATA_DIFFERS]
-    assert not untold(Kind.FILE, NOTHING, BUCKETS)
+    assert not lacks_attributes(Kind.FILE, NOTHING, BUCKETS)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_the_source_does_not_tell_is_counted_and_differs_from_nothing(
     lacking: dict[str, Any], rules: Rules, lacks: bool
 ) -> None:
     source = replace(KNOWN, **lacking)
-    assert untold(Kind.FILE, source, rules) is lacks
+    assert lacks_attributes(Kind.FILE, source, rules) is lacks
     assert reasons(source, KNOWN, rules) == reasons(source, source, rules) == []
 
 
@@ -160,6 +160,6 @@ def test_the_remedy_of_each_reason_copies_whatever_size_and_time_say() -> None:
 
 def test_a_time_that_no_source_tells_is_not_lacking() -> None:
     source = Attributes(0o100600, 1, 2)
-    assert untold(Kind.FILE, source, MOUNTS)
-    assert not untold(Kind.FILE, source, Rules(tells_mtime=False))
+    assert lacks_attributes(Kind.FILE, source, MOUNTS)
+    assert not lacks_attributes(Kind.FILE, source, Rules(tells_mtime=False))
     assert differences(Kind.FILE, source, Attributes(0o100600, 1, 2, 3), Rules(tells_mtime=False)) == []

@@ -19,7 +19,8 @@ from fanout.model.entry import Entry, Kind
 from fanout.partition.partition_shards import partition_shards
 from fanout.verifying.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
 from tests.support.flow import REQUEST, ManualClock, World
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource
 
 COPIED = {**REQUEST, "verify": "copied"}
 ALL = {**REQUEST, "verify": "all"}

@@ -17,7 +17,7 @@ from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.outcome import Reason
 from tests.support.two_mounts import TwoMounts
-from tests.support.verified_ends import (
+from tests.verifying.verified_ends import (
     DIRECTORY,
     FILE,
     FROM_S3,

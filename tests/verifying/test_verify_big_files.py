@@ -29,7 +29,7 @@ BODY = os.urandom(MIB) * (SIZE // MIB + 1)
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    source = MemoryTree(keeps_checksums=False)  # of what a store tells, see test_told_checksums
+    source = MemoryTree(keeps_checksums=False)  # of what a store tells, see test_stored_checksums
     world = World(source=source, destination=PosixTree(tmp_path, "", "run-1", "n"))
     assert isinstance(world.source, MemoryTree)
     world.source.put("d/big", Kind.FILE, BODY[:SIZE])

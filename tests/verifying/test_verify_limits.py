@@ -14,7 +14,7 @@ from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.nobody import as_nobody, open_directory
-from tests.support.verified_ends import (
+from tests.verifying.verified_ends import (
     FILE,
     FROM_S3,
     INSIDE_S3,

@@ -15,7 +15,8 @@ from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NoLimits
 from fanout.work.overlapping import under_way_of_a_thread
-from tests.support.memory import MemorySource, MemoryTarget, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource, MemoryTarget
 
 SMALL, LARGE = 100, tuning.BLOCK_BYTES_FREE + 1
 

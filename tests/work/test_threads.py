@@ -16,7 +16,8 @@ from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.shards.packing import spread
 from fanout.work import threads
-from tests.support.memory import MemorySource, MemoryTree
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import MemorySource
 
 
 class Server(MemoryTree):

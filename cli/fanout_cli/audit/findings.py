@@ -58,7 +58,7 @@ class Finding(Enum):
     LONG_TARGET = (Effect.REJECTED, "symlinks with a target of over 4,080 bytes", "shorten the targets")
     FILE_AND_DIRECTORY = (
         Effect.CHANGED,
-        "objects whose key is a directory of others too (a beside a/b)",
+        "objects whose key is a directory of others too (a and a/b)",
         "rename them; a file system cannot hold both",
     )
     HARD_LINK = (

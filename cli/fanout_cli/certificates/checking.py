@@ -23,7 +23,7 @@ from fanout_cli.runs.work_bucket import BucketStore, dump
 from fanout_cli.stacks import Stack, aws_client_maker, find_stack
 from fanout_cli.terminal import Terminal
 
-# Exit status of a check that found nothing wrong, and was not told whose signature it must be.
+# Exit status of a check that found nothing wrong, and was given no name for the signature.
 EXIT_NOT_PROVEN = 3
 
 

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 OPTIONS = "Options"
 COMMON = "Common"
 _WHOLE = "fanout.whole_help"
-# An option with its choices stands on the line of what it means.
+# An option with its choices is on the line of what it means.
 _WIDEST_OPTION = 38
 
 
@@ -72,7 +72,7 @@ def _plainly(message: str) -> str:
 
 
 class QuickCommand(_QuickHelp, TyperCommand):
-    """A command whose options stand in sections by their ``rich_help_panel``, in the order of its parameters.
+    """A command whose options are shown in sections by their ``rich_help_panel``, in the order of its parameters.
 
     With a section ``Common`` its help is short: that section, and the names of all other options.
     """

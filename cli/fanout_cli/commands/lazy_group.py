@@ -24,7 +24,7 @@ TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This mac
 
 
 class Known(NamedTuple):
-    """A command: where it stands, its group in the help, what it does in a few words, and examples."""
+    """A command: its module, its group in the help, what it does in a few words, and examples."""
 
     module: str
     panel: str
@@ -236,7 +236,7 @@ def _made(name: str, known: Known) -> Any:
 
 
 def _give_variables(command: Any, path: str) -> None:
-    """Let a variable of the environment stand for each option: FANOUT_LIST_LIMIT for ``fanout list --limit``.
+    """Let a variable of the environment set each option: FANOUT_LIST_LIMIT for ``fanout list --limit``.
 
     Those in the first part of a help have a shorter one, which holds for all commands.
     """

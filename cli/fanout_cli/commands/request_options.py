@@ -49,7 +49,7 @@ class FieldOption(NamedTuple):
 
     @property
     def variable(self) -> str | None:
-        """The variable of the environment that stands for a common option."""
+        """The variable of the environment that sets a common option."""
         return f"FANOUT_{self.name.replace('-', '_').upper()}" if self.panel == COMMON else None
 
     @property

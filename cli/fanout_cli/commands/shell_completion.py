@@ -48,7 +48,7 @@ class _WholeOptions:
     """Answers with an option and its value where both are one word."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[Any]:
-        """The words that may stand for the incomplete one."""
+        """The words that may complete the incomplete one."""
         found: list[Any] = super().get_completions(args, incomplete)  # type: ignore[misc]
         option, equals, _ = incomplete.partition("=")
         if not equals or not option.startswith("--"):

@@ -64,7 +64,7 @@ def work_bucket(stack: Stack) -> Iterator[Finding]:
 
 
 def lifecycle(stack: Stack) -> Iterator[Finding]:
-    """After how many days the ledgers of runs go; what is staged beside them goes sooner."""
+    """After how many days the ledgers of runs go; staged objects go sooner."""
     title, remedy = "work bucket: lifecycle", "deploy the stack again: sam deploy"
     try:
         rules = stack.client("s3").get_bucket_lifecycle_configuration(Bucket=stack.work_bucket)["Rules"]
@@ -100,7 +100,7 @@ def buckets(stack: Stack) -> Iterator[Finding]:
 
 
 def function_size(stack: Stack) -> Iterator[Finding]:
-    """The limits of the stack's functions, beside the most that this region takes."""
+    """The limits of the stack's functions, compared with the most that this region takes."""
     given = {"FunctionSeconds": "Timeout", "FunctionMegabytes": "MemorySize"}
     if not all(name in stack.parameters for name in given):
         return  # a stack of an earlier version

@@ -72,7 +72,7 @@ def _state_at(
 
 
 def what_if_table(found: WhatIf) -> Table:
-    """A table of what happened beside what would."""
+    """A table of what happened and of what would have."""
     table = Table("", "happened", "would", title=f"{found.run}, replayed")
     for name, happened, would in _rows(found):
         table.add_row(name, happened, would)

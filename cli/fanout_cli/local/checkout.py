@@ -16,7 +16,7 @@ from fanout_cli.local.errors import LocalRunError
 # What the wheel holds of the checkout (pyproject.toml, force-include).
 PACKED = "checkout"
 DONE = ".fanout/setup.done"
-# Standard output is for what the command itself prints (--json); what the set-up's tools say goes beside it.
+# Standard output is for what the command itself prints (--json); what the set-up's tools print goes to standard error.
 STANDARD_ERROR = 2
 
 

@@ -262,8 +262,8 @@ def end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def beside(path: str) -> Any:
-    """A module of the project by its path beside this one: the emulator's environment has no such package."""
+def sibling(path: str) -> Any:
+    """A module of the project by its path from this one's directory: the emulator's environment has no such package."""
     place = Path(__file__).parent / path
     spec = importlib.util.spec_from_file_location(place.stem, place)
     assert spec is not None and spec.loader is not None
@@ -279,7 +279,7 @@ def main() -> None:
     socketserver.StreamRequestHandler.disable_nagle_algorithm = True
     honour_max_concurrency_path()
     spawn_from_lasting_threads()
-    beside("workers/function_limits.py").keep_functions_in_their_limits()
+    sibling("workers/function_limits.py").keep_functions_in_their_limits()
     name_a_death_at_start()
     checksum_in_native_code()
     checksum_of_whole_uploads()
@@ -288,14 +288,14 @@ def main() -> None:
     schedules_start_runs()
     name_what_a_call_is_about()
     listen_on_one_port()
-    policies = beside("serving/policies.py")
+    policies = sibling("serving/policies.py")
     policies.parse_policies_once()
     policies.match_every_character()
     policies.name_callers_without_their_policies()
     policies.name_sessions_by_the_ids_of_roles()
     policies.know_how_a_key_is_asked_to_sign()
-    admit = beside("serving/admission.py").admission(beside("serving/peers.py"))
-    beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()), admit)
+    admit = sibling("serving/admission.py").admission(sibling("serving/peers.py"))
+    sibling("serving/server.py").serve_in_native_code(float(sys.argv.pop()), admit)
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

@@ -34,7 +34,7 @@ class LocalPaths:
 
     @classmethod
     def find(cls, repo: Path | None = None, state: Path | None = None) -> LocalPaths:
-        """Take the checkout this file belongs to (``find_checkout``), and ``default_state``, unless told otherwise."""
+        """Take this file's checkout (``find_checkout``) and ``default_state``, unless others are given."""
         root = repo.resolve() if repo is not None else find_checkout()
         if not (root / "template.yaml").is_file():
             raise LocalRunError(f"{root} holds no template.yaml: name a checkout of the project")

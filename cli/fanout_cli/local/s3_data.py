@@ -1,4 +1,4 @@
-"""Filling a bucket from a directory and reading it back, beside a local run."""
+"""Fills a bucket from a directory before a local run, and reads it back after it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data_client(
 
 
 def load(client: S3Client, directory: Path, location: S3Location, *, replace: bool) -> int:
-    """Upload what is new or changed in a directory; returns the number of objects that it stands for.
+    """Upload what is new or changed in a directory; returns the number of objects that it becomes.
 
     A file or symlink is an object with its POSIX metadata; a directory is one only if it is empty.
     With ``replace`` the prefix holds nothing else afterwards. Raises ``InvalidRequest`` that names

@@ -29,7 +29,7 @@ MOUNTS = 2
 class LocalStack:
     """``with LocalStack(paths, tools, {"data": directory}) as stack: stack.start_execution(request, run_id)``.
 
-    ``parameters`` are of the template, beside those that the local run gives.
+    ``parameters`` are of the template, in addition to those that the local run gives.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The programs that the local run needs beside the project itself."""
+"""The programs that the local run needs in addition to the project."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Display(Protocol):
 
 
 class _Lines:
-    """The phases, a bar and what stands beside it, as wide as the terminal is."""
+    """The phases, a bar and its figures, as wide as the terminal is."""
 
     def __init__(self, progress: Progress, now: float) -> None:
         self._progress, self._now = progress, now
@@ -43,8 +43,8 @@ class _Lines:
         if progress.share is not None:
             yield ProgressBar(total=1.0, completed=progress.share, width=min(width, BAR_COLUMNS))
             yield Segment.line()
-        if beside := details(progress, self._now):
-            yield Text(fitted(beside, width))
+        if figures := details(progress, self._now):
+            yield Text(fitted(figures, width))
         if failed := failures_line(progress):
             yield Text(clipped(failed, width), style="red")
 

@@ -1,4 +1,4 @@
-"""Reads the progress of a run from its ledger with few requests: most facts stand in keys."""
+"""Reads the progress of a run from its ledger with few requests: most facts are in keys."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
-from fanout.shards.held import last_stand
+from fanout.shards.held import last_progress
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.model import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
-from fanout_cli.progress.work import Standing
+from fanout_cli.progress.work import ShardProgress
 
 _PHASES = "phases/"
 # The label of the Map in which the functions of a phase run; a verification of whole trees lists first.
@@ -46,7 +46,7 @@ class LedgerLooks:
         self._began: dict[str, float] = {}
         self._predicted: dict[str, float] = {}
         self._run, self._verification = Stage(ledger), Stage(ledger.verification())
-        self._copied: Standing | None = None
+        self._copied: ShardProgress | None = None
 
     def look(self, at: float, counts: MapCounts | None = None) -> RunLook:
         """The state of the run now. Raises ``LedgerBroken``."""
@@ -70,23 +70,23 @@ class LedgerLooks:
             began,
             self._predicted,
             self._run.listed(at, in_map if now == "list" else None),
-            self._standing(now, stage, at, in_map.running if in_map else 0),
+            self._shards(now, stage, at, in_map.running if in_map else 0),
             in_map.running if in_map else None,
             paused_until=_paused_until(request.limits.window, self._now()),
-            held=last_stand(self._ledger) if now == "copy" and request.brings_back else None,
+            held=last_progress(self._ledger) if now == "copy" and request.brings_back else None,
         )
 
-    def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:
+    def _shards(self, now: str, stage: Stage, at: float, running: int) -> ShardProgress | None:
         """The stage of the running phase; after the copy the final stage of the copy."""
         assert self._plan is not None
         if now in WITH_SHARDS:
             ahead = _AT_THE_SOURCE.get(now) if self._plan.request.between_mounts else None
-            found = stage.standing(now, self._plan.rates, at, running, ahead)
+            found = stage.progress(now, self._plan.rates, at, running, ahead)
             if now == "copy":
                 self._copied = None
             return found
         if self._copied is None and "copy" in self._began:
-            self._copied = self._run.standing("copy", self._plan.rates, at, 0)
+            self._copied = self._run.progress("copy", self._plan.rates, at, 0)
         return self._copied
 
     def _read_phases(self) -> None:

@@ -15,9 +15,9 @@ from msgspec.structs import asdict, replace
 from fanout.forecast.phases import phases_of
 from fanout.model.books import Count
 from fanout.request.request import Request
-from fanout.shards.held import HeldStand
+from fanout.shards.held import HeldProgress
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.work import Standing
+from fanout_cli.progress.work import ShardProgress
 
 # The phases that deal with shards, and so have a share.
 WITH_SHARDS = ("copy", "verify")
@@ -42,7 +42,7 @@ class RunLook(Struct, frozen=True):
     """A look at a run, made ``at`` this time of the watcher's clock.
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
-    seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
+    seconds by the forecast. ``shards`` is about the shards of the running phase. ``running`` functions are at work
     in the Map. ``held`` is what the run waits for. ``paused_until`` says when the window of the
     run opens, where it is closed.
     """
@@ -52,11 +52,11 @@ class RunLook(Struct, frozen=True):
     began: Mapping[str, float] = {}
     predicted: Mapping[str, float] = {}
     listed: Listed = Listed()
-    standing: Standing | None = None
+    shards: ShardProgress | None = None
     running: int | None = None
     waiting: Waiting | None = None
     paused_until: str = ""
-    held: HeldStand | None = None
+    held: HeldProgress | None = None
 
 
 class Phase(Struct, frozen=True):
@@ -92,7 +92,7 @@ class Progress(Struct, frozen=True):
     waiting: Waiting | None = None
     staged: Count = Count()
     paused_until: str = ""
-    held: HeldStand | None = None
+    held: HeldProgress | None = None
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
@@ -101,10 +101,10 @@ class Progress(Struct, frozen=True):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
-        stand = row.pop("held")
-        if stand is not None:
-            told = {name: getattr(stand, name) for name in ("asked_at", "expected_at", "ends_at")}
-            row["restores"] = {**asdict(stand.waiting), **told}
+        held = row.pop("held")
+        if held is not None:
+            times = {name: getattr(held, name) for name in ("asked_at", "expected_at", "ends_at")}
+            row["restores"] = {**asdict(held.waiting), **times}
         for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
             row[name] = None if row[name] is None else round(row[name], 3)
         return {"kind": "progress", **row}
@@ -130,7 +130,7 @@ def _progress_of(look: RunLook) -> Progress:
     phases = tuple(map(Phase, look.course, states))
     listed = look.listed
     held = look.held if look.held is not None and look.held.round and look.held.left else None
-    told = Progress(
+    shown = Progress(
         phases,
         now,
         listed.count,
@@ -142,9 +142,9 @@ def _progress_of(look: RunLook) -> Progress:
         eta_seconds=_eta(look, at) if held is None else None,  # S3 says by when, not we
         held=held,
     )
-    one = look.standing
+    one = look.shards
     if one is None:
-        return told
+        return shown
     at_work = now in WITH_SHARDS
     return Progress(
         phases,
@@ -159,7 +159,7 @@ def _progress_of(look: RunLook) -> Progress:
         share=one.share if at_work else None,
         entries_per_second=one.entries_per_second if at_work else None,
         bytes_per_second=one.bytes_per_second if at_work else None,
-        eta_seconds=told.eta_seconds,
+        eta_seconds=shown.eta_seconds,
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
         staged=one.staged if at_work else Count(),
@@ -170,7 +170,7 @@ def _progress_of(look: RunLook) -> Progress:
 def _eta(look: RunLook, at: int) -> float | None:
     """Seconds until the end of the run: what is left of this phase, and what is predicted of those to come."""
     now, later = look.course[at], look.course[at + 1 :]
-    left = look.standing.eta_seconds if look.standing and now in WITH_SHARDS else None
+    left = look.shards.eta_seconds if look.shards and now in WITH_SHARDS else None
     if left is None or not look.predicted:
         return left
     return left + sum(look.predicted.get(phase, 0.0) * _correction(look, phase) for phase in later)

@@ -16,7 +16,7 @@ from fanout.shards.rounds import RoundRecord
 from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.model import Listed
-from fanout_cli.progress.work import ShardsAtWork, Standing
+from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 
 # A page of a listing.
 PAGE_KEYS = 1_000
@@ -54,8 +54,10 @@ class Stage:
         found = sum(at_work, self._listed)
         return Listed(found, self._segments + done, self._segments + total, dict(self._troubles))
 
-    def standing(self, phase: str, rates: Rates, at: float, running: int, ahead: str | None = None) -> Standing | None:
-        """Where the shards stand in a phase; ``None`` as long as they are not known.
+    def progress(
+        self, phase: str, rates: Rates, at: float, running: int, ahead: str | None = None
+    ) -> ShardProgress | None:
+        """How far the shards are in a phase; ``None`` as long as they are not known.
 
         ``ahead`` is the phase whose tasks read a shard at the source first, between two file systems.
         """
@@ -73,7 +75,7 @@ class Stage:
         work.take(at, self._notes(phase))
         if ahead is not None:
             work.take_staged(self._notes(ahead))
-        return work.standing(at, running)
+        return work.progress(at, running)
 
     def _read_round(self) -> bool:
         """Read the record of the next round, if it is closed."""

@@ -37,7 +37,7 @@ def watch_run(stack: Stack, run_id: str, console: Console, json_lines: TextIO | 
     maps = MapRuns(stack.client("stepfunctions"), stack.execution_arn(run_id))
     pause = LOOK_SECONDS if stack.poll_seconds < LOOK_SECONDS else LOOK_SECONDS_REMOTE
     looked_at = float("-inf")
-    told = False
+    is_shown = False
     with display_on(console, json_lines) as display:
         while described["status"] == "RUNNING":
             if time.monotonic() - looked_at >= pause:
@@ -45,11 +45,11 @@ def watch_run(stack: Stack, run_id: str, console: Console, json_lines: TextIO | 
                 with suppress(LedgerBroken):  # it is being written; the next look may find it whole
                     look = looks.look(looked_at, maps.look())
                     display.show(progress_of(look))
-                    if look.predicted and not told:
-                        told = _tell_forecast(ledger, stack, console)
+                    if look.predicted and not is_shown:
+                        is_shown = _tell_forecast(ledger, stack, console)
             time.sleep(stack.poll_seconds)
             described = describe_run(stack, run_id)
-    if not told:
+    if not is_shown:
         _tell_forecast(ledger, stack, console, is_over=True)
     return described
 

@@ -21,7 +21,7 @@ from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS, Attempt, End
 AVERAGE_SECONDS = 30.0
 # Chosen: below this share, or this many seconds, of a phase no estimate of its end means anything.
 LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
-# Chosen: a task whose note is older may have ended, and is taken to have stood still since.
+# Chosen: a task whose note is older may have ended, and is taken to have done nothing since.
 STALE_SECONDS = 2 * NOTE_EVERY_SECONDS + 5.0
 # Chosen: the recent tasks whose speed counts for those that have not said theirs.
 RECENT_TASKS = 200
@@ -43,8 +43,8 @@ class Done(Struct, frozen=True):
         return Done(self.entries - other.entries, self.bytes - other.bytes, self.seconds - other.seconds)
 
 
-class Standing(Struct, frozen=True):
-    """Where the shards of a phase stand.
+class ShardProgress(Struct, frozen=True):
+    """How far the shards of a phase are.
 
     ``done`` was noted, so it is up to 10 s old; ``estimated`` is what is taken to be done by now. ``tasks`` are those
     at work. ``staged`` was noted where the source is mounted, of shards that wait for the destination's side: what a
@@ -132,8 +132,8 @@ class ShardsAtWork:
                 found += Count(min(entries, shard.entries), min(size, shard.bytes))
         return found
 
-    def standing(self, at: float, running: int = 0) -> Standing:
-        """Where the shards stand; ``running`` tasks are at work if the Map says so."""
+    def progress(self, at: float, running: int = 0) -> ShardProgress:
+        """How far the shards are; ``running`` tasks are at work if the Map says so."""
         noted = estimated = self._closed
         tasks: list[_Task] = []
         failures = Counter(self._failures)
@@ -158,7 +158,7 @@ class ShardsAtWork:
                 estimated += so_far
         rate = self._rate(at, estimated)
         total = self._total
-        return Standing(
+        return ShardProgress(
             done=Count(round(noted.entries), round(noted.bytes)),
             total=Count(round(total.entries), round(total.bytes)),
             share=noted.seconds / total.seconds if total.seconds else 1.0,
@@ -235,7 +235,7 @@ class ShardsAtWork:
         return Done(gained.entries / passed, gained.bytes / passed, gained.seconds / passed)
 
     def _eta(self, at: float, estimated: Done, rate: Done | None, tasks: list[_Task], running: int) -> float | None:
-        """Seconds until the last shard is done; ``None`` where they cannot be told."""
+        """Seconds until the last shard is done; ``None`` where they are not known."""
         total = self._total.seconds
         left = total - estimated.seconds
         if left <= 0:

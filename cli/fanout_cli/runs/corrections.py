@@ -4,7 +4,7 @@
 |--------------------|-----------------------------------------------------------------------|
 | no such bucket     | the buckets of the account, where the user may list them               |
 | unknown mount      | the mounts that the error names                                        |
-| nothing below      | the prefixes beside it, where the user may list them                   |
+| nothing below      | its sibling prefixes, where the user may list them                     |
 """
 
 from __future__ import annotations

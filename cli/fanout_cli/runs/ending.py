@@ -32,7 +32,7 @@ def say_result(result: RunResult, console: Console) -> None:
 
 
 def _says_the_same(result: RunResult) -> bool:
-    """Whether the error only counts the entries that stand below their classes."""
+    """Whether the error only counts the entries that are listed below their classes."""
     return result.status == Status.FAILED_WITH_ITEMS and bool(result.classes)
 
 

@@ -40,7 +40,7 @@ from fanout_cli.stacks import Stack, stack_at
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """The options of ``fanout local`` beside the request."""
+    """The options of ``fanout local``, without the request."""
 
     mounts: Mapping[str, Path]
     s3_endpoint: str = ""

@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 
-from fanout.ledger.run_places import BESIDE_THE_RUNS
+from fanout.ledger.run_places import RESERVED
 from fanout_cli.command_error import CommandError
 
 # Between the name of a schedule, which holds no such sign, and what tells its runs apart.
@@ -22,8 +22,8 @@ def check_run_id(run_id: str) -> None:
     if not _NAME.fullmatch(run_id):
         allowed = "take 1 to 80 of A-Z, a-z, 0-9, - and _, a letter or a digit first"
         raise CommandError(f"{run_id[:80]!r} is no name of a run; {allowed}")
-    if run_id in BESIDE_THE_RUNS:
-        raise CommandError(f"{run_id!r} lies beside the runs in the work bucket; choose another --name")
+    if run_id in RESERVED:
+        raise CommandError(f"{run_id!r} is the name of another place in the work bucket; choose another --name")
 
 
 def new_run_id(name: str) -> str:

@@ -55,10 +55,10 @@ def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
         )
     except ClientError as error:
         if code_of(error) in ("ExecutionDoesNotExist", "InvalidArn", "ValidationException"):
-            told = _described_by_ledger(stack, run_id)
-            if told is None:
+            by_ledger = _described_by_ledger(stack, run_id)
+            if by_ledger is None:
                 raise _no_such_run(stack, run_id) from error
-            return told
+            return by_ledger
         raise
     return described
 
@@ -165,6 +165,6 @@ def ledgers_of(stack: Stack) -> list[KeptLedger]:
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=stack.work_bucket, Prefix=RUNS, Delimiter="/"):
         for one in page.get("CommonPrefixes", []):
             asked = s3.list_objects_v2(Bucket=stack.work_bucket, Prefix=one["Prefix"] + REQUEST, MaxKeys=1)
-            for key in asked.get("Contents", []):  # beside the runs lie indexes and batches
+            for key in asked.get("Contents", []):  # runs/ holds indexes and batches too
                 found.append(KeptLedger(one["Prefix"].removeprefix(RUNS).strip("/"), key["LastModified"]))
     return sorted(found, key=lambda ledger: ledger.began, reverse=True)

@@ -67,7 +67,7 @@ def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str,
     """The times that the options of a command give. Raises ``InvalidRequest`` that names the option."""
     given = {form: text for form, text in (("cron", cron), ("rate", rate), ("at", at)) if text is not None}
     if len(given) != 1:
-        problem = "no time is given" if not given else f"is given beside --{list(given)[1]}"
+        problem = "no time is given" if not given else f"is given together with --{list(given)[1]}"
         raise InvalidRequest(f"--{next(iter(given), 'cron')}", problem, "give one of --cron, --rate and --at")
     ((form, text),) = given.items()
     zone = _zone("--timezone", time_zone)

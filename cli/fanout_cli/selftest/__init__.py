@@ -1,1 +1,1 @@
-"""`fanout selftest`: proves a deployment by real transfers, each beside its forecast, and removes what it made."""
+"""`fanout selftest`: proves a deployment by real transfers, each with its forecast, and removes what it made."""

@@ -67,5 +67,5 @@ class Budget:
         return total
 
     def allows(self, expected: Expected) -> bool:
-        """Whether a case can be paid for beside what was spent and what the removal needs."""
+        """Whether a case can be paid for after what was spent and what the removal needs."""
         return self.spent + expected.dollars * MARGIN + self.reserved <= self.dollars

@@ -52,7 +52,7 @@ class Runner:
         self._stack, self._place, self._data, self._budget, self._say = stack, place, data, budget, say
 
     def run(self, case: Case, row: CaseRow) -> None:
-        """Carry out one case and fill its row. Problems stand in the row."""
+        """Carry out one case and fill its row. Problems go into the row."""
         expected = expect(case)
         row.estimate = {"seconds": round(expected.seconds, 1), "dollars": round(expected.dollars, 4)}
         if not self._budget.allows(expected):

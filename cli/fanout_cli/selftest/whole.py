@@ -47,7 +47,7 @@ def bucket_of(stack: Stack, named: str) -> str:
     plain = [name for name in both if "*" not in name]
     if not plain:
         raise CommandError(
-            "no bucket stands in both ReadBucketArns and WriteBucketArns; name one that the stack may read and write "
+            "no bucket is in both ReadBucketArns and WriteBucketArns; name one that the stack may read and write "
             "with --bucket"
         )
     return plain[0]

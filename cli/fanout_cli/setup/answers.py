@@ -1,4 +1,4 @@
-"""The answers of ``fanout init``, and the parameters of the template that they stand for."""
+"""The answers of ``fanout init``, and the parameters of the template that they give."""
 
 from __future__ import annotations
 

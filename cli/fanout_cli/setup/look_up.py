@@ -15,7 +15,7 @@ _NFS = 2049
 def look_up(session: Any, file_system: str, access_point: str = "") -> ExistingFileSystem:
     """The access point, and the subnets and groups of the functions. One of S3 Files is named by its ARN.
 
-    Raises ``InvalidRequest`` where that is not to be told from what is there.
+    Raises ``InvalidRequest`` where what is there does not determine it.
     """
     if kind_of_access_point(access_point) is S3_FILES:
         return _of_s3_files(session, file_system, access_point)

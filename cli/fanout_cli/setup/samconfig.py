@@ -51,5 +51,5 @@ def _text(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A value as sam splits it: one with a space stands in single quotes, which none of ours holds."""
+    """A value as sam splits it: one with a space is in single quotes, which none of ours holds."""
     return f"'{value}'" if " " in value or '"' in value else value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fanout.model.shard import Rates, Shard
 from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End
-from fanout_cli.progress.work import ShardsAtWork, Standing
+from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 
 RATES = Rates(0.1, 1e6)
 
@@ -77,18 +77,18 @@ class Simulated:
             )
         self.written.append((now, one))
 
-    def standings(self, look_seconds: float = 5.0, since: float = 0.0) -> list[tuple[float, Standing]]:
+    def over_time(self, look_seconds: float = 5.0, since: float = 0.0) -> list[tuple[float, ShardProgress]]:
         """What a watcher finds that looks every so many seconds."""
         work, found, now = ShardsAtWork(self.shards, RATES), [], since
         while now < self.ended:
             work.take(now, [one for at, one in self.written if at <= now])
-            found.append((now, work.standing(now)))
+            found.append((now, work.progress(now)))
             now += look_seconds
         return found
 
     def error_at(self, part: float, look_seconds: float = 5.0, since: float = 0.0) -> float:
         """The error of the time left, as a share of it, at a part of the run."""
-        now, found = min(self.standings(look_seconds, since), key=lambda pair: abs(pair[0] - part * self.ended))
+        now, found = min(self.over_time(look_seconds, since), key=lambda pair: abs(pair[0] - part * self.ended))
         left = self.ended - now
         assert found.eta_seconds is not None
         return abs(found.eta_seconds - left) / left

@@ -189,10 +189,10 @@ def test_the_notes_of_a_thousand_tasks_are_two_requests_however_long_they_have_w
     world = copying(500)
     filled(world, 500, 30)
     stage, store = Stage(world.ledger), store_of(world)
-    stage.standing("copy", RATES, 0.0, 0)
+    stage.progress("copy", RATES, 0.0, 0)
     for second in (5.0, 10.0, 15.0):
         store.pages, store.gets = 0, []
-        found = stage.standing("copy", RATES, second, 0)
+        found = stage.progress("copy", RATES, second, 0)
         assert found is not None
         assert found.done == Count(500 * 29, 500 * 29)
         assert (store.gets, store.pages) == ([], 1 + 2)  # the attempts, and two spans of 500 notes with the key after
@@ -206,7 +206,7 @@ def test_the_records_of_very_many_attempts_are_listed_less_often() -> None:
     pages = []
     for look in range(20):
         store.pages = 0
-        stage.standing("copy", RATES, look * 5.0, 0)
+        stage.progress("copy", RATES, look * 5.0, 0)
         pages.append(store.pages)
     assert sum(pages) <= 20 * 5.0 / SECONDS_A_PAGE + 20 + 2 * 20
     assert pages[0] > 20

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.model.books import Count
-from fanout.shards.held import HeldStand
+from fanout.shards.held import HeldProgress
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import Phase, Progress, RunLook, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
@@ -123,8 +123,8 @@ def test_a_share_is_rounded_down_and_seconds_are_said_as_people_do() -> None:
     assert {seconds: duration(seconds) for seconds in said} == said
 
 
-def stand(hours: float) -> HeldStand:
-    return HeldStand(
+def held(hours: float) -> HeldProgress:
+    return HeldProgress(
         at=0.0,
         round=1,
         cursor=0,
@@ -145,7 +145,7 @@ def stand(hours: float) -> HeldStand:
     [(1.0, "asked 21:10, expected by 22:10 UTC"), (12.0, "asked 1970-01-01 21:10, expected by 1970-01-02 09:10 UTC")],
 )
 def test_a_run_that_waits_for_an_archive_says_for_what_and_until_when(hours: float, text: str) -> None:
-    look = RunLook(0.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, held=stand(hours))
+    look = RunLook(0.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, held=held(hours))
     progress = progress_of(look)
     (told,) = details(progress, 80_000.0)
     assert told == f"waiting for 12,000 objects (5 TiB) from the archive, {text}"

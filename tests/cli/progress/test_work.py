@@ -22,7 +22,7 @@ def test_what_was_noted_is_done_and_what_has_gone_on_since_is_estimated() -> Non
     work = ShardsAtWork(TWO, RATES)
     work.take(0.0, [Attempt("a", "n-a", 1_000.0)])
     work.take(10.0, [note("a", 1_000.0, 1_010.0, 20)])
-    found = work.standing(15.0)
+    found = work.progress(15.0)
     assert found.done == Count(20, 0)
     assert found.share == pytest.approx(0.1)
     assert found.estimated.entries == pytest.approx(30)
@@ -36,7 +36,7 @@ def test_below_5_percent_nobody_knows_how_long_it_takes() -> None:
     work.take(0.0, [Attempt("a", "n-a", 0.0)])
     for at, entries, is_told in ((10.0, 10, False), (20.0, 20, False), (30.0, 45, False), (40.0, 80, True)):
         work.take(at, [note("a", 0.0, at, entries)])
-        found = work.standing(at)
+        found = work.progress(at)
         assert (found.eta_seconds is not None) is is_told
         assert is_told == (found.share >= LEAST_SHARE)
 
@@ -44,7 +44,7 @@ def test_below_5_percent_nobody_knows_how_long_it_takes() -> None:
 def test_before_any_note_there_is_neither_rate_nor_time_left() -> None:
     work = ShardsAtWork(TWO, RATES)
     work.take(0.0, [Attempt("a", "n-a", 0.0)])
-    found = work.standing(3.0)
+    found = work.progress(3.0)
     assert (found.eta_seconds, found.entries_per_second, found.share, found.tasks) == (None, None, 0.0, 1)
 
 
@@ -52,7 +52,7 @@ def test_tasks_that_have_stood_still_for_long_leave_no_time_to_tell() -> None:
     work = ShardsAtWork([shard("a", 100)], RATES)
     work.take(10.0, [note("a", 0.0, 10.0, 50)])
     for at in (20.0, 40.0, 60.0, 80.0, 100.0):
-        found = work.standing(at)
+        found = work.progress(at)
     assert (found.eta_seconds, found.tasks) == (None, 0)
     assert found.done == Count(50, 0)
 
@@ -60,7 +60,7 @@ def test_tasks_that_have_stood_still_for_long_leave_no_time_to_tell() -> None:
 def test_what_is_done_has_no_time_left() -> None:
     work = ShardsAtWork(TWO, RATES)
     work.take(50.0, [note(one, 0.0, 50.0, 100, end=End.DONE) for one in ("a", "b")])
-    found = work.standing(51.0)
+    found = work.progress(51.0)
     assert (found.share, found.eta_seconds, found.shards, found.tasks) == (1.0, 0.0, 2, 0)
 
 
@@ -69,7 +69,7 @@ def test_the_last_shard_is_waited_for_though_the_others_make_the_rate() -> None:
     work = ShardsAtWork([shard(name, 100) for name in "abc"], RATES)
     for at in (10.0, 20.0, 30.0):
         work.take(at, [note(name, 0.0, at, int(2.5 * at)) for name in "ab"])
-        found = work.standing(at, running=2)
+        found = work.progress(at, running=2)
     assert found.eta_seconds == pytest.approx(10 + 40, rel=0.05)
 
 
@@ -77,23 +77,23 @@ def test_a_task_that_runs_twice_counts_once() -> None:
     work = ShardsAtWork(TWO, RATES)
     first, second = note("a", 0.0, 10.0, 60), replace(note("a", 1.0, 10.0, 40), nonce="other")
     work.take(10.0, [first, second])
-    assert work.standing(10.0).done == Count(60, 0)
+    assert work.progress(10.0).done == Count(60, 0)
     work.take(20.0, [replace(second, ended=20.0, entries=100, cursor=100, end=End.DONE)])
     work.take(21.0, [replace(first, ended=21.0, entries=90, cursor=90)])
-    assert work.standing(21.0).done == Count(100, 0)
+    assert work.progress(21.0).done == Count(100, 0)
 
 
 def test_a_handed_back_tail_goes_on_where_it_ended() -> None:
     work = ShardsAtWork([shard("a", 100, 1_000)], RATES)
     work.take(10.0, [note("a", 0.0, 10.0, 60, 600, end=End.HANDED_BACK)])
     work.take(20.0, [replace(note("a", 11.0, 20.0, 30, 300, cursor=90), nonce="next")])
-    assert work.standing(20.0).done == Count(90, 900)
+    assert work.progress(20.0).done == Count(90, 900)
 
 
 def test_a_part_of_a_big_file_counts_bytes_and_no_entry() -> None:
     work = ShardsAtWork([shard("big-0000", 0, 8_000_000, (0, 8))], RATES)
     work.take(10.0, [note("big-0000", 0.0, 10.0, 4, 4_000_000)])
-    found = work.standing(10.0)
+    found = work.progress(10.0)
     assert (found.done, found.total) == (Count(0, 4_000_000), Count(0, 8_000_000))
     assert found.share == pytest.approx(0.5)
     assert found.bytes_per_second == pytest.approx(400_000)
@@ -103,16 +103,16 @@ def test_failures_are_added_up_by_reason_over_tasks_at_work_and_ended() -> None:
     work = ShardsAtWork(TWO, RATES)
     lost = note("a", 0.0, 20.0, 90, failures={"SOURCE_CHANGED": 2}, end=End.HANDED_BACK)
     work.take(20.0, [lost, note("b", 0.0, 20.0, 50, failures={"SOURCE_CHANGED": 1, "CHECKSUM": 4})])
-    assert work.standing(20.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 4}
+    assert work.progress(20.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 4}
     done = replace(note("a", 21.0, 30.0, 10, cursor=100, end=End.DONE, failures={"CHECKSUM": 1}), nonce="next")
     work.take(30.0, [done, lost])
-    assert work.standing(30.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 5}
+    assert work.progress(30.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 5}
 
 
 def test_notes_of_shards_that_are_not_known_count_nowhere() -> None:
     work = ShardsAtWork(TWO, RATES)
     work.take(10.0, [note("elsewhere", 0.0, 10.0, 1_000_000)])
-    assert work.standing(10.0).done == Count(0, 0)
+    assert work.progress(10.0).done == Count(0, 0)
 
 
 def steady(_second: float) -> float:
@@ -161,7 +161,7 @@ def test_a_watcher_who_comes_late_is_told_as_well() -> None:
 def test_clocks_that_differ_change_nothing(behind: float) -> None:
     shards = [shard(f"s{number}", 600) for number in range(6)]
     here, there = Simulated(shards, 3, steady), Simulated(shards, 3, steady, behind)
-    told = [[found.eta_seconds for _, found in run.standings()] for run in (here, there)]
+    told = [[found.eta_seconds for _, found in run.over_time()] for run in (here, there)]
     assert [one is None for one in told[0]] == [one is None for one in told[1]]
     pairs = [(one, other) for one, other in zip(*told, strict=True) if one is not None]
     assert all(one == pytest.approx(other, abs=0.5) for one, other in pairs)
@@ -177,7 +177,7 @@ def test_in_any_order_and_any_number_of_times_notes_say_the_same(seed: int, func
     work = ShardsAtWork(run.shards, RATES)
     for one in written:
         work.take(run.ended, [one, drawn.choice(written)])
-        found = work.standing(run.ended)
+        found = work.progress(run.ended)
         assert 0.0 <= found.share <= 1.0
         assert found.eta_seconds is None or found.eta_seconds >= 0
-    assert work.standing(run.ended).done == Count(7 * 150, 7 * 1_000)
+    assert work.progress(run.ended).done == Count(7 * 150, 7 * 1_000)

@@ -16,8 +16,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.work.rates import throttle
 from fanout.work.rates.shares import Bucket, Presence, entitled
 from fanout.work.rates.throttle import Throttle
-from tests.support.functions_at_work import simulate
 from tests.support.memory_store import MemoryStore
+from tests.work.rates.functions_at_work import simulate
 
 TIMES = st.integers(0, 300).map(float)
 SPANS = st.tuples(TIMES, TIMES).map(sorted)

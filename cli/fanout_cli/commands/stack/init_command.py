@@ -32,7 +32,7 @@ def init(
     destination: Annotated[str, typer.Option("--to", help="Destination of the scheduled transfer")] = "",
     sync: Annotated[bool, typer.Option(help="The scheduled transfer deletes what the source lacks")] = False,
     max_delete: Annotated[int, typer.Option(help="Most entries that the scheduled sync may delete")] = 1000,
-    email: Annotated[str, typer.Option(help="Address that is told how runs end")] = "",
+    email: Annotated[str, typer.Option(help="Address that is notified when runs end")] = "",
     production: Annotated[bool, typer.Option("--production/--trial", help="What stays, and how long")] = False,
     computed_checksums: Annotated[bool, typer.Option(help="Runs may have S3 compute checksums, by paid jobs")] = False,
     stack: Annotated[str, typer.Option(help="Name of the stack")] = "fanout",
@@ -100,7 +100,7 @@ def _asked(given: Answers, file_system: str) -> tuple[Answers, str]:
         request = _request(source, destination, most)
     else:
         schedule, request = "", {}
-    email = typer.prompt("4. Address that is told how runs end; empty for none", default=given.email, err=True)
+    email = typer.prompt("4. Address that is notified when runs end; empty for none", default=given.email, err=True)
     production = typer.confirm("5. Production? Otherwise a trial, which keeps little", given.production, err=True)
     others = production, given.computed_checksums
     asked = Answers(read, write, None, schedule, given.time_zone, request, email.strip(), *others)

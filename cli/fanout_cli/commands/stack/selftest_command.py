@@ -38,7 +38,7 @@ def selftest(
     output: Annotated[Path | None, typer.Option(help="Directory for the result; default: fanout-selftest-ID")] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Prove a deployment by real transfers, each beside its forecast, and remove what they made.
+    """Prove a deployment by real transfers, each with its forecast, and remove what they made.
 
     Exit status: 0 as expected, 1 something was wrong, 2 refused or not confirmed, 130 Ctrl-C.
     """

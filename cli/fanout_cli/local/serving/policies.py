@@ -30,7 +30,7 @@ def parse_policies_once() -> None:
 def match_every_character() -> None:
     """``*`` and ``?`` match a line feed too, and a pattern ends where the name does, as in IAM.
 
-    MiniStack's ``.`` stops at a line feed, so the key ``a\\nb`` is AccessDenied; and its ``$`` also stands before one
+    MiniStack's ``.`` stops at a line feed, so the key ``a\\nb`` is AccessDenied; and its ``$`` also matches before one
     at the end, so that a statement about ``a`` allows ``a\\n``.
     """
     from ministack.core import iam_evaluator

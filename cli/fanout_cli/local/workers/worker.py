@@ -87,7 +87,7 @@ def write_start(
     exports = {
         "PYTHONPATH": str(paths.layer),
         "TMPDIR": TEMPORARY if sandbox else str(paths.temporary),
-        # A directory stands for the file system: there is nothing to measure, and the forecast says what it assumes.
+        # A directory is the file system here: there is nothing to measure, and the forecast says what it assumes.
         "FANOUT_FILE_SYSTEMS": "{}",
         # There is no X-Ray daemon here, and its client is the slowest import of all.
     }

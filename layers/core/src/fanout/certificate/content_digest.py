@@ -29,7 +29,7 @@ def digest_of_zeros(length: int) -> bytes:
 
 
 def content_digest(blocks: Sequence[bytes]) -> str:
-    """The digest of a file from those of all its blocks in order; no block stands for an empty file."""
+    """The digest of a file from those of all its blocks in order; an empty file has no block."""
     if not blocks:
         return block_digest(b"").hex()
     return blocks[0].hex() if len(blocks) == 1 else block_digest(b"".join(blocks)).hex()

@@ -20,8 +20,7 @@ from math import inf
 
 from msgspec import Struct
 
-from fanout.checksums.rows import DESTINATION, SOURCE, manifest_row, to_compute
-from fanout.checksums.stand import (
+from fanout.checksums.progress import (
     NOTE,
     Asked,
     Created,
@@ -37,6 +36,7 @@ from fanout.checksums.stand import (
     reported,
     shard_key,
 )
+from fanout.checksums.rows import DESTINATION, SOURCE, manifest_row, to_compute
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.algorithms import Sums
@@ -78,7 +78,7 @@ class _Object(Struct, frozen=True):
 
 
 def compute_checksums(context: Context) -> Json:
-    """Ask S3 for jobs about the shards that are left, or look at the jobs.
+    """Create jobs that an earlier task asked for, ask for one about the shards that are left, then look at the jobs.
 
     Returns ``step``, and how many seconds to ``wait``. Raises ``OutOfTime`` and ``OutOfBudget``.
     """
@@ -175,9 +175,9 @@ def _objects(shard: Shard, jobs: ChecksumJobs, plan: Plan, ledger: Ledger) -> It
             if one is None or (end == SOURCE and one.etag != bare(entry.etag)):
                 return []
             stored[end] = one
-        told: dict[str, Sums] = {end: one.told for end, one in stored.items()}
+        known: dict[str, Sums] = {end: one.sums for end, one in stored.items()}
         paths = {SOURCE: entry.path, DESTINATION: entry.placed.path}
-        return [_Object(end, paths[end], stored[end].version, entry.size) for end in to_compute(told)]
+        return [_Object(end, paths[end], stored[end].version, entry.size) for end in to_compute(known)]
 
     files = (entry for entry in entries if entry.kind is not Kind.DIRECTORY and entry.size)
     for _entry, objects in ahead(look, files, LOOKS_IN_FLIGHT):
@@ -260,7 +260,7 @@ def _notes(parts: list[tuple[Asked, Part]], ended: list[Ended], refused: list[st
     objects, size = sum(part.objects for _, part in parts), sum(part.bytes for _, part in parts)
     computed = sum(one.objects for one in ended)
     said = [
-        f"S3 computed the checksums of {computed:,} of {objects:,} objects of {size:,} bytes that told none; "
+        f"S3 computed the checksums of {computed:,} of {objects:,} objects of {size:,} bytes that had none; "
         "every other object without a checksum was read"
     ]
     said += [f"S3 refused to compute checksums: {one}" for one in refused[:1]]

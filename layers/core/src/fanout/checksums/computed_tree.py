@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from fanout.checksums.progress import jobs_of, reported
 from fanout.checksums.rows import DESTINATION, SOURCE
-from fanout.checksums.stand import jobs_of, reported
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import from_base64
 from fanout.model.entry import Found, bare

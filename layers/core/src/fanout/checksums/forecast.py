@@ -17,7 +17,7 @@ JOB_SECONDS = 900.0
 
 
 def computing(request: Request, work: Work, basis: Basis) -> PhaseCost:
-    """As if no object told a checksum: only the looks, which come later, show which do."""
+    """As if no object had a checksum: only the HEADs, which come later, show which do."""
     ends = sum(end.is_keyed for end in (request.source, request.destination))
     objects = max(work.entries, work.listed if request.course.copies else 0)
     if not objects:

@@ -1,7 +1,7 @@
 """Rows of S3 Batch Operations: of the manifest that it reads, and of the report that it writes.
 
 docs.aws.amazon.com/AmazonS3/latest/userguide/batch-ops-create-job.html and batch-ops-examples-reports.html. Keys are
-URL-encoded in both. Of the seven columns of a report those of the error and of the HTTP status stand in either order,
+URL-encoded in both. Of the seven columns of a report those of the error and of the HTTP status come in either order,
 so neither is read. Of what S3 computed it says in JSON: checksum_base64, etag, checksumAlgorithm and checksumType.
 """
 

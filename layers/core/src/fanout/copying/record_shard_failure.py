@@ -16,7 +16,10 @@ _STOPPED = frozenset({OutOfTime.__name__, OutOfBudget.__name__})
 
 
 def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
-    """Write the outcomes; ``error`` is what Catch caught (Error, Cause)."""
+    """Write the outcome failed for each entry that has none; nothing where a limit of the request stopped the run.
+
+    ``error`` is what Catch caught (Error, Cause). Returns how many failed.
+    """
     found = run_error(error)
     if found.name in _STOPPED:  # no failure: the run that resumes this one copies the rest
         return {"failed": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.facts import aws
-from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of, tells_metadata
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, loses, names_of, tells_metadata
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Found, Kind, same_simple_etag
@@ -13,7 +13,7 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
 from fanout.verifying.sums.seen import content_difference, shared
-from fanout.verifying.verifier import Verifier, attributes_of, told_of
+from fanout.verifying.verifier import Verifier, attributes_of, stored_sums
 
 
 class SameContent:
@@ -58,8 +58,8 @@ class SameContent:
     def _told_or_read(self, entry: Entry, found: Found) -> str | None:
         stored = self._source.find_stored(entry.path)
         pinned = stored if stored is not None and stored.entry.etag == entry.etag else None
-        here = self._verifier.look(self._source, entry, pinned).beside(told_of(found))
-        there = self._verifier.look(self._destination, found.entry, found).beside(here.sums)
+        here = self._verifier.look(self._source, entry, pinned).against(stored_sums(found))
+        there = self._verifier.look(self._destination, found.entry, found).against(here.sums)
         return None if content_difference(here, there) else shared(here, there)[0].crc64nvme
 
     def _has_lost(self, entry: Entry, found: Found) -> bool:

@@ -16,10 +16,11 @@ from fanout.work.context import Context
 
 
 def begin_deletion(context: Context) -> Json:
-    """Write deletions.json; returns its key, the number of shards of files, and how many run at once.
+    """Find what may be deleted, and write deletions.json.
 
     Nothing of a sync is deleted, and a note says why, where a single entry was not copied: what it was to replace
-    may be what is extra. Raises ``DeleteRefused`` for a move over its guard.
+    may be what is extra. Returns the key, the number of shards of files, and how many run at once. Raises
+    ``DeleteRefused`` for a move over its guard.
     """
     ledger = context.ledger
     plan = ledger.read_plan()

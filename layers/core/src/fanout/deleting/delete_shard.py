@@ -31,10 +31,10 @@ Batch = list[tuple[int, Entry]]
 
 
 def delete_shard(shard: Shard, context: Context) -> Json:
-    """Delete files, symlinks and objects that are still as listed, and still missing at the source.
+    """Look at each entry that has no outcome, delete it if it may go, and write the outcomes.
 
-    Between two mounts only those that a function at the source looked for just before. A move deletes at the source
-    instead, what still has its copy.
+    A sync deletes what is still as listed, and still missing at the source; between two mounts, what a function at the
+    source looked for just before. A move deletes at the source what still has its copy.
 
     Returns ``cursor`` (outcomes so far) and ``done``. An entry that is gone already counts as deleted, so a
     second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for

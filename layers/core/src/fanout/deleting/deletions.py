@@ -91,11 +91,11 @@ def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
     """The outcomes of the entries that the run deleted, each once. Raises ``LedgerBroken``."""
     ledger = ledger_of_deletion(ledger)
     for shard in deletion_shards(ledger):
-        told: set[int] = set()
+        known: set[int] = set()
         for file in ledger.outcome_files(shard.id):
             for index, outcome in ledger.read_outcomes(file):
-                if outcome.result is Result.DELETED and index not in told:
-                    told.add(index)
+                if outcome.result is Result.DELETED and index not in known:
+                    known.add(index)
                     yield outcome
 
 

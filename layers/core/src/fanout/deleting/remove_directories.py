@@ -42,10 +42,10 @@ _NOTHING_LEFT: Json = {"removed": 0, "done": True}
 
 
 def remove_directories(context: Context, *, broken: bool = False) -> Json:
-    """Remove the directories of all shards, deepest first; returns how many and ``done``.
+    """Remove the directories of all shards, deepest first, then give up the right to write; returns how many, ``done``.
 
-    This is a sync's last change to the destination, or a move's to the source, so it gives up the right to write there.
-    For a run that is ``broken``, or that deletes nothing, it does only that.
+    This is a sync's last change to the destination, or a move's to the source. A run that is ``broken``, or that
+    deletes nothing, only gives up the right to write.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -54,14 +54,14 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
         leave(plan, context)
         return _NOTHING_LEFT
     try:
-        stands = _remove_directories(plan, context)
+        answer = _remove_directories(plan, context)
     except Superseded:
         if not has_left(ledger):  # by another attempt at the same time
             raise
         return _NOTHING_LEFT
-    if stands["done"]:
+    if answer["done"]:
         leave(plan, context)
-    return stands
+    return answer
 
 
 def _deletes_nothing(plan: Plan, ledger: Ledger) -> bool:

@@ -2,7 +2,7 @@
 
 | what                                      | from                                                      |
 |-------------------------------------------|-----------------------------------------------------------|
-| seconds of an entry                       | a small file, and what a copy asks beside it, each as long |
+| seconds of an entry                       | a small file, and each further call of a copy, as long    |
 |                                           | as a create, over the operations that a client has in flight |
 | bytes a second of one function            | what one wrote or read, not over the network of a function |
 | bytes a second of the file system at most | what several functions wrote, once more of them gain little |

@@ -17,7 +17,7 @@ STATE_SECONDS = 3.0
 MAP_SECONDS = 5.0
 
 
-class Beside(Struct, frozen=True):
+class Overhead(Struct, frozen=True):
     """Requests to the work bucket, metrics, GB-seconds and calls of functions, transitions, and requests to KMS."""
 
     gets: float = 0.0
@@ -28,11 +28,11 @@ class Beside(Struct, frozen=True):
     transitions: float = 0.0
     signatures: float = 0.0
 
-    def __add__(self, other: Beside) -> Beside:
-        return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: Overhead) -> Overhead:
+        return Overhead(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
-    def __mul__(self, times: float) -> Beside:
-        return Beside(*(times * one for one in astuple(self)))
+    def __mul__(self, times: float) -> Overhead:
+        return Overhead(*(times * one for one in astuple(self)))
 
 
 class Basis(Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class PhaseCost(Struct, frozen=True, kw_only=True):
     function_seconds: float = 0.0
     loads: Mapping[str, Load] = field(default_factory=dict)
     requests: S3Requests = S3Requests()
-    beside: Beside = Beside()
+    overhead: Overhead = Overhead()
     services: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -101,14 +101,14 @@ def together(costs: Iterable[PhaseCost]) -> PhaseCost:
     function_seconds = 0.0
     services: dict[str, float] = {}
     loads: dict[str, Load] = {}
-    requests, beside = S3Requests(), Beside()
+    requests, overhead = S3Requests(), Overhead()
     for cost in costs:
         function_seconds += cost.function_seconds
-        requests, beside = requests + cost.requests, beside + cost.beside
+        requests, overhead = requests + cost.requests, overhead + cost.overhead
         for mount, load in cost.loads.items():
             loads[mount] = loads.get(mount, Load()) + load
         for name, dollars in cost.services.items():
             services[name] = services.get(name, 0.0) + dollars
     return PhaseCost(
-        function_seconds=function_seconds, loads=loads, requests=requests, beside=beside, services=services
+        function_seconds=function_seconds, loads=loads, requests=requests, overhead=overhead, services=services
     )

@@ -33,7 +33,7 @@ from fanout.work.parallel import ahead
 Group = tuple[MadeFile | ClosedFile, ...]
 
 
-class Stand(Struct, frozen=True):
+class FinishProgress(Struct, frozen=True):
     """How far a FinishShard came: groups or files of directories that are set, and closed ones left to a later round.
 
     Two attempts may write it in any order: what one leaves out is done again, with the same result.
@@ -57,16 +57,16 @@ def finish_shard(shard: FinishShard, context: Context) -> Json:
         return {"done": True}
 
 
-def stand_of(shard: FinishShard, ledger: Ledger) -> Stand:
+def progress_of(shard: FinishShard, ledger: Ledger) -> FinishProgress:
     """How far the shard is."""
-    return ledger.find(keys.finish_stand_key(shard.id), Stand) or Stand()
+    return ledger.find(keys.finish_progress_key(shard.id), FinishProgress) or FinishProgress()
 
 
 def go_on_with(shard: FinishShard, context: Context) -> bool:
     """Finish what the ledger does not show as done; whether that is all. Raises ``Transient``, ``Superseded``."""
     ledger = context.ledger
-    stand = stand_of(shard, ledger)
-    if stand.done or is_finished(ledger):
+    progress = progress_of(shard, ledger)
+    if progress.done or is_finished(ledger):
         return True
     plan = ledger.read_plan()
     deadline = context.deadline()
@@ -75,7 +75,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
         names, done = link_names(plan, context, shard.links, deadline, has_whole_time=not settled)
         settled += names
     if done:
-        work = _Directories(shard, stand, context, context.destination(plan))
+        work = _Directories(shard, progress, context, context.destination(plan))
         done = work.set_all(deadline)
         settled += work.worked
     if not done and not settled:
@@ -86,9 +86,9 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
 class _Directories:
     """Sets the directories of a shard and notes from time to time how far it is."""
 
-    def __init__(self, shard: FinishShard, stand: Stand, context: Context, destination: Tree) -> None:
+    def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: Tree) -> None:
         self._shard, self._context, self._destination = shard, context, destination
-        self._set, self._closed = stand.set, list(stand.closed)
+        self._set, self._closed = progress.set, list(progress.closed)
         self._held: defaultdict[int, list[MadeDirectory]] = defaultdict(list)
         self._failures: list[Unset] = []
         self._noted_at = context.clock.now()
@@ -127,7 +127,7 @@ class _Directories:
         if self._failures:
             key = keys.directory_failures_key(f"{shard_id}-{nonce}-{self._files:04d}")
             ledger.write_rows(key, map(to_builtins, self._failures))
-        ledger.write(keys.finish_stand_key(shard_id), Stand(self._set, tuple(self._closed), done))
+        ledger.write(keys.finish_progress_key(shard_id), FinishProgress(self._set, tuple(self._closed), done))
         self._held.clear()
         self._failures = []
         self._files += 1

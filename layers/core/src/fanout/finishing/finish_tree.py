@@ -19,7 +19,7 @@ from fanout.finishing.divide import (
     divide_files,
 )
 from fanout.finishing.finish_directories import finish_directories
-from fanout.finishing.finish_shard import Stand, go_on_with, stand_of
+from fanout.finishing.finish_shard import FinishProgress, go_on_with, progress_of
 from fanout.finishing.link_names import link_names
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -67,7 +67,7 @@ def last_round(ledger: Ledger) -> Round | None:
 
 def not_done(shards: Sequence[FinishShard], ledger: Ledger) -> list[FinishShard]:
     """The shards that the ledger does not show as done."""
-    return [shard for shard, stand in _stands(shards, ledger) if not stand.done]
+    return [shard for shard, progress in _progress_of_all(shards, ledger) if not progress.done]
 
 
 def first_round(left: ToFinish, plan: Plan, ledger: Ledger) -> Round | None:
@@ -99,7 +99,7 @@ def _closed_left(last: Round, ledger: Ledger) -> list[ClosedFile]:
         number -= 1
     if number < 0:
         return []
-    closed = [file for _, stand in _stands(found.shards, ledger) for file in stand.closed]
+    closed = [file for _, progress in _progress_of_all(found.shards, ledger) for file in progress.closed]
     return [file for file in closed if not passed or file.depth < min(passed)]
 
 
@@ -108,8 +108,8 @@ def _read_round(number: int, ledger: Ledger) -> Round:
     return Round(number, [item.shard for item in items])
 
 
-def _stands(shards: Sequence[FinishShard], ledger: Ledger) -> list[tuple[FinishShard, Stand]]:
-    return list(ahead(lambda shard: stand_of(shard, ledger), shards, tuning.LEDGER_FILES_AHEAD))
+def _progress_of_all(shards: Sequence[FinishShard], ledger: Ledger) -> list[tuple[FinishShard, FinishProgress]]:
+    return list(ahead(lambda shard: progress_of(shard, ledger), shards, tuning.LEDGER_FILES_AHEAD))
 
 
 def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) -> Json:

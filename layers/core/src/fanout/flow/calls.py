@@ -99,7 +99,7 @@ def of_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) ->
     return use_case(events.shard_of(event), context)
 
 
-def where_it_stands(event: Json, _context: Context) -> Json:
+def same_cursor(event: Json, _context: Context) -> Json:
     return {"cursor": event.get("cursor", 0), "done": False, "next": "unpack"}
 
 

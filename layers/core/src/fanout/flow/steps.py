@@ -88,7 +88,7 @@ def run_step(step: Step, event: Json, context: Context, stack: Stack, *, waits: 
         return held_to_window(window, context, work, lambda inside: hands_back(event, inside))
 
 
-def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = calls.where_it_stands) -> Step:
+def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = calls.same_cursor) -> Step:
     return Step(use_case, function, mount, calls.of_shard, hands_back, calls.with_shard)
 
 
@@ -203,7 +203,7 @@ STEPS = {
 }
 # A round of one segment is listed as any segment is.
 STEPS["ListOneSegment"] = replace(STEPS["ListSegment"], acts_as="ListSegment")
-# Where the functions outside the network stand among those that the state machine offers.
+# The index of the functions outside the network among those that the state machine offers.
 OUTSIDE = 2
 # Each state whose function a plan chooses, and that function.
 MOUNTING = {state: step.function for state, step in STEPS.items() if step.mount and not step.acts_as}

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from fanout.efs.load import S3Requests
 from fanout.efs.model import FileSystemState, Load
-from fanout.efs.phase_cost import Beside
+from fanout.efs.phase_cost import Overhead
 from fanout.facts.units import GB
 from fanout.forecast.way import Way
 from fanout.model.file_system import ThroughputMode
@@ -34,8 +34,8 @@ class Dollars(Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        beside = self.metrics + sum(self.services.values()) + self.signing
-        return self.s3 + self.ledger + self.efs + self.compute + self.states + beside
+        overhead = self.metrics + sum(self.services.values()) + self.signing
+        return self.s3 + self.ledger + self.efs + self.compute + self.states + overhead
 
 
 def dollars_of(
@@ -44,12 +44,12 @@ def dollars_of(
     function_seconds: float,
     metering: float,
     price: Mapping[str, float],
-    beside: Beside = Beside(),  # noqa: B008
+    overhead: Overhead = Overhead(),  # noqa: B008
     services: Mapping[str, float] | None = None,
     function: FunctionSize = FunctionSize(),  # noqa: B008
 ) -> Dollars:
     """The dollars of a run whose functions list and work so long, without logs, and with ``metering`` of EFS."""
-    seconds, counts = function_seconds + way.seconds, way.counts + beside
+    seconds, counts = function_seconds + way.seconds, way.counts + overhead
     puts = counts.puts + function_seconds / NOTE_EVERY_SECONDS
     return Dollars(
         s3=request_dollars(requests, price),

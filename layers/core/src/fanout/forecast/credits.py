@@ -113,8 +113,8 @@ class _Walk:
 
     def _rate(self, one: Observed, age: float) -> float:
         """Metered bytes a second: what PaceCopy allows, or what there is if that is less."""
-        told = self.credits[one.mount] + self._loss.get(one.mount, 0.0) * age
-        now = replace(one, metered_left=self.left * one.metered_left, credits=max(0.0, told), credits_age=age)
+        balance = self.credits[one.mount] + self._loss.get(one.mount, 0.0) * age
+        now = replace(one, metered_left=self.left * one.metered_left, credits=max(0.0, balance), credits_age=age)
         rate = credit_rate(now, self.reserve_percent)
         size = one.state.standard_bytes
         possible = left_for_run(one.state, burst(size) if self.credits[one.mount] > 0 else baseline(size))

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Beside, Done, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.request.request import Request
@@ -67,15 +67,15 @@ def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:
     return PhaseCost(
         loads=deletion_loads(request, extras if found.shards else 0),
         requests=S3Requests(gets=float(found.looks)),
-        beside=_beside(request, found),
+        overhead=_overhead(request, found),
     )
 
 
-def _beside(request: Request, found: Deleting) -> Beside:
+def _overhead(request: Request, found: Deleting) -> Overhead:
     """The functions that delete, and their ledger."""
     if not found.shards:
-        return Beside()
-    return Beside(
+        return Overhead()
+    return Overhead(
         gets=float(DELETE_GETS * found.shards),
         puts=float(DELETE_PUTS * found.shards),
         gb_seconds=found.function_seconds * request.function.gigabytes,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import Work, loads_of, loads_to_list, requests_behind, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
-from fanout.efs.phase_cost import Basis, Beside, together
+from fanout.efs.phase_cost import Basis, Overhead, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
@@ -18,7 +18,7 @@ from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
 from fanout.forecast.listing import walk_listing
-from fanout.forecast.overhead import beside_run, is_paced
+from fanout.forecast.overhead import is_paced, overhead_of_run
 from fanout.forecast.phases import phases_of
 from fanout.forecast.way import Way, way_of
 from fanout.model.books import Count
@@ -58,7 +58,7 @@ class Forecast(Struct, frozen=True):
     credits: Mapping[str, Credits]
     dollars: Dollars
     way: Way
-    counts: Beside
+    counts: Overhead
     datasync: DataSync
     linked: Count = Count()
 
@@ -141,10 +141,10 @@ def forecast(
     added = together(costs.values())
     busy = of_copy + added.function_seconds
     mounts = len(measured.keys() & loads.keys())
-    aside = beside_run(request, work, copying, busy, mounts, held=bool(drains), short=way.is_short)
+    aside = overhead_of_run(request, work, copying, busy, mounts, held=bool(drains), short=way.is_short)
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
-    aside += added.beside
+    aside += added.overhead
     return Forecast(
         seconds={
             phase: way.phases.get(phase, cost.seconds) for phase, cost in costs.items() if cost.seconds is not None

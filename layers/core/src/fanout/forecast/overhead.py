@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from fanout.efs.load import Work
-from fanout.efs.phase_cost import Beside
+from fanout.efs.phase_cost import Overhead
 from fanout.model.file_system import METRICS
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.request.options import ReportEntries
@@ -29,13 +29,13 @@ LOOK_GETS, LOOK_LISTS = 2, 2
 PACE_TRANSITIONS = 1
 
 
-def pacing(seconds: float, mounts: int) -> Beside:
+def pacing(seconds: float, mounts: int) -> Overhead:
     """PaceCopy during a Map of so many seconds, with so many measured file systems."""
     tasks = math.ceil(seconds / PACE_TASK_SECONDS)
     soon = min(seconds, tasks * DECIDE_SECONDS)
     looks = soon / END_SECONDS + (seconds - soon) / END_LATER_SECONDS
     decisions = math.floor(seconds / DECIDE_SECONDS)
-    return Beside(
+    return Overhead(
         gets=looks + DECISION_GETS * decisions,
         puts=DECISION_PUTS * decisions + 1.0,
         metrics=float(len(METRICS) * mounts * decisions),
@@ -45,29 +45,29 @@ def pacing(seconds: float, mounts: int) -> Beside:
     )
 
 
-def looking(function_seconds: float, *, is_limited: bool) -> Beside:
+def looking(function_seconds: float, *, is_limited: bool) -> Overhead:
     """The looks of functions that work so long in all; one that holds a rate looks at the others too."""
     if not is_limited:
-        return Beside(gets=LOOK_GETS * function_seconds / IDLE_LOOK_SECONDS)
+        return Overhead(gets=LOOK_GETS * function_seconds / IDLE_LOOK_SECONDS)
     looks = function_seconds / LOOK_SECONDS
-    return Beside(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
+    return Overhead(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
 
 
-def reporting(request: Request, work: Work) -> Beside:
+def reporting(request: Request, work: Work) -> Overhead:
     """The files of ``report_entries``: one a shard, and one for so many listed entries that are not copied."""
     if request.report_entries is not ReportEntries.ALL:
-        return Beside()
-    return Beside(puts=work.shards + math.ceil((work.listed - work.entries) / ROWS_PER_FILE))
+        return Overhead()
+    return Overhead(puts=work.shards + math.ceil((work.listed - work.entries) / ROWS_PER_FILE))
 
 
-def certifying(request: Request, work: Work) -> Beside:
+def certifying(request: Request, work: Work) -> Overhead:
     """The certificate: its key and its signature are a request to KMS each, its sums two files a shard.
 
     Each task that proves reads the run's secret, which PlanTransfer writes.
     """
     if not request.certificate:
-        return Beside()
-    return Beside(gets=2.0 * work.shards + 2.0, puts=2.0 * work.shards + 2.0, signatures=2.0)
+        return Overhead()
+    return Overhead(gets=2.0 * work.shards + 2.0, puts=2.0 * work.shards + 2.0, signatures=2.0)
 
 
 def is_paced(request: Request, work: Work) -> bool:
@@ -75,15 +75,15 @@ def is_paced(request: Request, work: Work) -> bool:
     return work.shards > 1 and not request.course.compares
 
 
-def beside_run(
+def overhead_of_run(
     request: Request, work: Work, copying: float, busy: float, mounts: int, *, held: bool, short: bool
-) -> Beside:
+) -> Overhead:
     """All costs outside a copy of so many seconds, whose functions work ``busy`` seconds together.
 
     ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits, ``short`` where one
     function carries the run, which nothing paces.
     """
     is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
-    found = Beside(metrics=float(len(METRICS) * mounts))  # which the plan asks for once
+    found = Overhead(metrics=float(len(METRICS) * mounts))  # which the plan asks for once
     found += looking(busy, is_limited=is_limited) + reporting(request, work) + certifying(request, work)
     return found + pacing(copying, mounts) if is_paced(request, work) and not short else found

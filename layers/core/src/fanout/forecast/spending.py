@@ -11,7 +11,7 @@ from math import inf
 
 from msgspec.structs import replace
 
-from fanout.checksums.stand import computing_asked
+from fanout.checksums.progress import computing_asked
 from fanout.efs.load import Work, loads_of, requests_behind, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState, assumed_state
@@ -20,7 +20,7 @@ from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
-from fanout.forecast.overhead import beside_run
+from fanout.forecast.overhead import overhead_of_run
 from fanout.forecast.phases import ONCE
 from fanout.forecast.way import way_of
 from fanout.ledger import keys
@@ -133,8 +133,8 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, Fil
     mounts = len(known.keys() & loads.keys())
     way = way_of(request, work, listing, done.copying_seconds, done.task_seconds - done.seconds_after)
     short = way.is_short
-    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held, short=short)
-    aside += added.beside
+    aside = overhead_of_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held, short=short)
+    aside += added.overhead
     busy = listing.function_seconds + sum(one.seconds for one in after) + done.task_seconds
     return dollars_of(way, requests, busy, metering, price, aside, added.services, request.function)
 

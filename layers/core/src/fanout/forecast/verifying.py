@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, lists_of, loads_of
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, Basis, Beside, Done, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import tuning
 from fanout.forecast import between_regions
 from fanout.forecast.way import ROUND, SEGMENT
@@ -18,8 +18,8 @@ from fanout.request.request import Request
 
 # Requests to the work bucket, calls and states of a verification after the copy: in all, of whole trees besides, and of
 # a shard (as ``forecast.way`` has those of a copy).
-AROUND, WHOLE_TREES = Beside(transitions=2), Beside(gets=44, puts=12, calls=4, transitions=7)
-SHARD = Beside(gets=9, puts=7, calls=1, transitions=4)
+AROUND, WHOLE_TREES = Overhead(transitions=2), Overhead(gets=44, puts=12, calls=4, transitions=7)
+SHARD = Overhead(gets=9, puts=7, calls=1, transitions=4)
 
 
 def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -32,10 +32,10 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     again = basis.list_seconds if request.verifies_after.whole_trees else 0.0
     cost = verification(request, whole, basis.segments)
     seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
-    beside = AROUND + SHARD * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
+    overhead = AROUND + SHARD * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
     services = between_regions.to_verify(request, whole.bytes, basis.regions, basis.price)
     busy = max(basis.function_seconds, alone)
-    return replace(cost, seconds=seconds, function_seconds=busy, beside=beside, services=services)
+    return replace(cost, seconds=seconds, function_seconds=busy, overhead=overhead, services=services)
 
 
 def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
@@ -43,11 +43,11 @@ def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseC
     if not done.tasks_after and not done.rounds:
         return PhaseCost()
     work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0)
-    beside = AROUND + SHARD * done.tasks_after
+    overhead = AROUND + SHARD * done.tasks_after
     if done.rounds:
-        beside += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
+        overhead += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
     services = between_regions.to_verify(request, work.bytes, done.regions, price)
-    return replace(verification(request, work, done.segments), beside=beside, services=services)
+    return replace(verification(request, work, done.segments), overhead=overhead, services=services)
 
 
 def verification(request: Request, work: Work, segments: int) -> PhaseCost:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fanout.efs.load import Work
-from fanout.efs.phase_cost import Beside
+from fanout.efs.phase_cost import Overhead
 from fanout.facts import tuning
 from fanout.forecast.listing import LISTED_PER_SECOND, ListingWalk
 from fanout.request.request import Request, may_go_short
@@ -26,18 +26,18 @@ from fanout.request.request import Request, may_go_short
 COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
 # Gets and puts (lists too) to the work bucket, calls of functions, states: of a run besides its rounds, of a round of
 # listing and each of its segments, of copying and each shard.
-RUN = Beside(gets=61, puts=36, calls=5, transitions=11)
-ROUND = Beside(gets=12, puts=2, calls=1, transitions=5)
-SEGMENT = Beside(gets=6, puts=4, calls=1, transitions=2)
-COPYING = Beside(gets=1, transitions=9)
-SHARD = Beside(gets=7, puts=6, calls=1, transitions=4)
+RUN = Overhead(gets=61, puts=36, calls=5, transitions=11)
+ROUND = Overhead(gets=12, puts=2, calls=1, transitions=5)
+SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
+COPYING = Overhead(gets=1, transitions=9)
+SHARD = Overhead(gets=7, puts=6, calls=1, transitions=4)
 # The same by function of a run that goes the short way, and of each shard but its first.
 SHORT = {
-    "PlanTransfer": Beside(gets=4, puts=10, calls=1, transitions=2),
-    "ShortWay": Beside(gets=13, puts=26, calls=1, transitions=2),
-    "SummariseTransfer": Beside(gets=29, puts=9, calls=1, transitions=3),
+    "PlanTransfer": Overhead(gets=4, puts=10, calls=1, transitions=2),
+    "ShortWay": Overhead(gets=13, puts=26, calls=1, transitions=2),
+    "SummariseTransfer": Overhead(gets=29, puts=9, calls=1, transitions=3),
 }
-SHORT_SHARD = Beside(gets=4, puts=6)
+SHORT_SHARD = Overhead(gets=4, puts=6)
 # Requests of these functions that wait for one another (tests/flow/test_requests.py), and the phases that they are.
 IN_SERIES = {"PlanTransfer": 6, "ShortWay": 16, "SummariseTransfer": 9}
 _PHASES = {"PlanTransfer": "plan", "ShortWay": "list", "SummariseTransfer": "summarise"}
@@ -53,7 +53,7 @@ class Way(Struct, frozen=True):
     """
 
     is_short: bool
-    counts: Beside
+    counts: Overhead
     seconds: float
     phases: Mapping[str, float] = {}
     warm_seconds: float = 0.0
@@ -65,9 +65,9 @@ def way_of(request: Request, work: Work, listing: ListingWalk, copying: float, a
     A run counts from the end of its first round of listing on.
     """
     if not listing.rounds:
-        return Way(is_short=False, counts=Beside(), seconds=0.0)
+        return Way(is_short=False, counts=Overhead(), seconds=0.0)
     if not _goes_short(request, work, listing, copying, alone):
-        shards = COPYING + SHARD * work.shards if work.shards else Beside()
+        shards = COPYING + SHARD * work.shards if work.shards else Overhead()
         counts = RUN + ROUND * listing.rounds + SEGMENT * listing.segments + shards
         return Way(is_short=False, counts=counts, seconds=SMALL_SECONDS * listing.rounds)
     seconds, listed = short_seconds(), work.listed / LISTED_PER_SECOND

@@ -164,7 +164,7 @@ class KeptStore:
             return self._send(waiting, write)
 
     def _send(self, waiting: Mapping[str, bytes], write: Callable[[], T]) -> T:
-        """Send what waits, and do this write beside it."""
+        """Send what waits, and do this write at the same time."""
         if not waiting:
             return write()
         with ThreadPoolExecutor(_WRITES_IN_FLIGHT, thread_name_prefix="ledger") as pool:

@@ -141,7 +141,7 @@ big_file_outcomes_key = Key(BIG_FILE_OUTCOMES + "{name}.jsonl.gz")
 # The attributes at one end of a big file that is only compared.
 seen_key = Key("seen/{big_file_id}-{end}.json")
 # The answer of the store at one end about a big file that is only compared.
-told_key = Key("seen/{big_file_id}-{end}-told.json")
+stored_key = Key("seen/{big_file_id}-{end}-told.json")
 # Attributes of the directories that a shard made.
 directories_key = Key("directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz")
 # Directories above the entries of a segment that are no entries themselves; sorts after those of entries.
@@ -155,7 +155,7 @@ closed_directories_key = Key("finishing/closed/{shard_id}-{nonce}-{number:04d}-{
 # The shards of a round of finishing: what FinishShards reads.
 finish_round_key = Key(FINISH_ROUNDS + "{number:04d}.json")
 # How far a FinishShard came, and whether it is done.
-finish_stand_key = Key("finishing/stands/{shard_id}.json")
+finish_progress_key = Key("finishing/stands/{shard_id}.json")
 # Parts of an earlier run that one segment takes over.
 carried_key = Key(CARRIED + "{number:06d}.json")
 # Entries that only the destination holds.

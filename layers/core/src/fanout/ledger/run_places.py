@@ -21,7 +21,7 @@ VERSIONS = "versions"
 # The same: whether ``fanout doctor`` can write.
 DOCTOR = "doctor"
 # No run can have one of these names.
-BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
+RESERVED = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
 # Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
 SEALS = "seals/"
 # Where S3 writes the checksums that it computed for runs.
@@ -40,8 +40,8 @@ def run_prefix(run_id: str) -> str:
 def check_run_name(run_id: str, field: str = "run_id") -> None:
     """Raise ``InvalidRequest`` for the name of a run, or of a probe, whose ledger would be another place."""
     run_prefix(run_id)
-    if run_id in BESIDE_THE_RUNS:
-        problem = f"{run_id!r} is the name of a place beside the ledgers of runs"
+    if run_id in RESERVED:
+        problem = f"{run_id!r} is the name of another place in the work bucket"
         raise InvalidRequest(field, problem, "start it under another name")
 
 

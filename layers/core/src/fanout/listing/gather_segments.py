@@ -36,11 +36,10 @@ _LISTS = (
 
 
 def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURRENCY) -> Json:
-    """Join the records of a round; returns the reference to the next one (count 0 if nothing is left).
+    """Join the records of a round, close it, and open the next one, which ``at_once`` functions list at a time.
 
-    ``at_once`` functions list it at a time.
-
-    Raises ``LedgerBroken`` if a segment of the round has no record.
+    Returns the reference to the next one (count 0 if nothing is left). Raises ``LedgerBroken`` if a segment of the
+    round has no record.
     """
     ledger = context.ledger
     left_before = ledger.read(keys.round_done_key(number - 1), RoundRecord).left if number > 1 else 0
@@ -64,10 +63,10 @@ def _closed(number: int, record: RoundRecord, ledger: Ledger) -> RoundRecord:
     key = keys.round_done_key(number)
     if ledger.write_new(key, record):
         return record
-    standing = ledger.read(key, RoundRecord)
-    if standing != record and standing.left:
+    stored = ledger.read(key, RoundRecord)
+    if stored != record and stored.left:
         raise ledger.broken(key, ANOTHERS)
-    return standing
+    return stored
 
 
 def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:

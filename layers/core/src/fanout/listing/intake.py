@@ -54,7 +54,7 @@ class Intake:
     def protects(self, extra: Entry) -> bool:
         """Whether an entry that only the destination holds is none of the request's business, and must stay.
 
-        Everything that would not be taken if it stood at the source: by its path, size and mtime there.
+        Everything that would not be taken if it were at the source: by its path, size and mtime there.
         A directory that is not protected may hold what is.
         """
         return not self._take_all and self._reason(extra) is not None

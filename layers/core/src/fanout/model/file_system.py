@@ -53,7 +53,7 @@ Readings = Mapping[str, Sequence[Reading]]
 
 
 class Behind(Struct, frozen=True):
-    """The place in S3 that a mount of S3 Files shows: its root stands for the keys below ``prefix``.
+    """The place in S3 that a mount of S3 Files shows: its root holds the keys below ``prefix``.
 
     ``bucket`` is empty where the service did not tell.
     """

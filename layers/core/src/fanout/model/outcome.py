@@ -151,7 +151,7 @@ class Reason(StrEnum):
         " or delete the empty object and that file, then start the transfer again",
     )
 
-    # Other entries that cannot be copied as they stand.
+    # Other entries that cannot be copied as they are.
     IN_PUBLISHED = _rejected(
         "place lies in a published tree",
         "exclude it, or name a destination that shares no entry with the published tree; then start the transfer again",
@@ -229,7 +229,7 @@ class Reason(StrEnum):
     )
     PUBLISHED = _failed(
         "part of a published tree",
-        "a run that publishes removes old versions by itself: exclude the published tree, or name an end beside it",
+        "a run that publishes removes old versions by itself: exclude the published tree, or name an end outside it",
     )
     IN_BACKUP = _failed(
         "part of the run's backup",

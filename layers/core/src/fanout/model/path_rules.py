@@ -106,7 +106,7 @@ def key_too_long(path: str, prefix_bytes: int) -> Reason | None:
 
 
 class FilesAbove:
-    """Finds keys below a key that is a file itself (``a`` beside ``a/b``) in one pass in key order.
+    """Finds keys below a key that is a file itself (``a`` and ``a/b``) in one pass in key order.
 
     Other keys that begin with ``a`` may come between ``a`` and ``a/b``: ``a-b`` sorts before ``a/b``. So a stack
     keeps the files that are a prefix of the current key, at most one for every byte of a key.

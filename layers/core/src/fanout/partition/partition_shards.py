@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
-from fanout.checksums.stand import begin_computing
+from fanout.checksums.progress import begin_computing
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
@@ -54,7 +54,7 @@ _STAYS = frozenset({Result.SKIPPED, Result.FAILED, Result.REJECTED})
 
 
 def partition_shards(context: Context) -> Json:
-    """Write shards.json, the input of CopyShards, and forecast.json.
+    """Check the guard, join what was listed, choose the number of functions, forecast the run, write shards.json.
 
     Returns the key, the number of shards, and how many run at once: the request's limit, or fewer if they reach the
     limit of a measured file system.

@@ -4,7 +4,7 @@ Such a mount has no hard links. A file system without them may show a bucket; no
 
 | source                | destination           | a run that deletes                                               |
 |-----------------------|-----------------------|------------------------------------------------------------------|
-| a bucket              | may show a bucket     | refused, unless S3 Files told which one it shows                 |
+| a bucket              | may show a bucket     | refused, unless S3 Files said which one it shows                 |
 | may show a bucket     | a bucket              | the same                                                         |
 | may show a bucket     | may show a bucket     | the same; a mark tells directories of one mount or file system   |
 | any other             | any other             | goes on                                                          |
@@ -14,7 +14,7 @@ Such a mount has no hard links. A file system without them may show a bucket; no
 | of S3 Files, by its access point  | by the plan                                     |
 | any other where the run stages    | by a hard link, tried there                     |
 
-Where the service told what a mount shows, PlanTransfer has compared the places: see ``behind_mounts``. The name of an
+Where the service says what a mount shows, PlanTransfer has compared the places: see ``behind_mounts``. The name of an
 access point tells no bucket.
 """
 

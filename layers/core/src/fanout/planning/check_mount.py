@@ -25,15 +25,15 @@ from fanout.work.roots import note_root, refuse_one_root
 
 
 def check_mount(context: Context) -> Json:
-    """Check the mounted end, and that S3 answers from here too.
+    """Check the mounted end, and that S3 answers from here too; fence other runs; try the destination.
 
-    Note the destination's limitations, and how far the clocks of S3 and of a mounted destination differ.
+    A run fences those that it replaced where it writes to a mount, or where a move deletes, before anything is listed.
+    Then the destination's limitations are noted, and how far its clock and that of S3 differ. Of two mounts the
+    destination is checked first: its mark must not be seen from the source. A run that is refused here leaves nothing:
+    what it staged at the ends may lie in a tree that is not its own.
 
-    If the run writes to a mount, or a move deletes there, it fences the runs that it replaced before anything is
-    listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, ``DestinationBusy`` if a
-    run is at work there under another mount's name, and ``Superseded`` if a later run has its turn by now. Of two
-    mounts the destination is checked first: its mark must not be seen from the source. A run that is refused here
-    leaves nothing: what it staged at the ends may lie in a tree that is not its own.
+    Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, ``DestinationBusy`` if a run is
+    at work there under another mount's name, and ``Superseded`` if a later run has its turn by now.
     """
     plan = context.ledger.read_plan()
     try:

@@ -45,9 +45,7 @@ MARK = ".fanout-place-"
 _WORK_PREFIXES = ("runs/", "staged/", "locks/", "probes/")
 _ANOTHER_BUCKET = "name another bucket: this one holds what the runs of the stack write about themselves"
 _FAILURES_ALONE = "only the failures.jsonl of a run is read there"
-_NAME_THE_BUCKET = (
-    "name the bucket behind the access point at both ends, or allow the upload by which they are told apart"
-)
+_NAME_THE_BUCKET = "name the bucket behind the access point at both ends, or allow the upload that distinguishes them"
 _PLAN_DOES_NOT_TELL = "a copy would first tell by an upload whether they are one place, which a plan does not begin"
 # Chosen: a page of a listing holds as many; two trees that agree in all of them may be one.
 _ENTRIES_COMPARED = 1_000

@@ -55,11 +55,14 @@ def plan_transfer(
     functions: Callable[[Plan], Json] = lambda _plan: {},
     execution: str = "",
 ) -> Json:
-    """Check the request and the S3 end, write request.json, plan.json and round 1.
+    """Check the request and the ends in S3, take the run's turn, write request.json, plan.json and round 1.
 
-    ``functions`` chooses those that see a mount, by their states, none in one process; ``execution`` is the run's ARN.
-    Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
-    ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
+    A run whose turn it is not is skipped. File systems are measured, and what an earlier run had listed is carried
+    over, once the plan is written.
+
+    ``functions`` chooses those that see a mount, by their states, none in one process; ``execution`` is the run's
+    ARN. Returns the references that the other states travel with, or why the run is skipped. Raises
+    ``InvalidRequest``, ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
     """
     began = context.clock.now()
     of_quota: list[str] = []

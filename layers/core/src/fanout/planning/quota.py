@@ -25,7 +25,7 @@ def find_quota(context: Context, notes: list[str]) -> int | None:
         return most_functions(asked(deployed.account.unreserved_concurrency, context))
     except FanoutError as error:
         problem = f"{type(error).__name__}: {error}"
-        notes.append(f"how many functions the account lets run is not known, so the run's own limit stands ({problem})")
+        notes.append(f"how many functions the account lets run is not known, so the run's own limit holds ({problem})")
         return None
 
 

@@ -29,10 +29,11 @@ def start_batch(
     starts: Starts,
     context: Context,
 ) -> Json:
-    """Start a run of the state machine for the keys of messages (id to body); ``template`` is its request as JSON.
+    """Check the request, read the messages (id to body), write a manifest of their keys, and start a run for it.
 
-    The manifest lies in the work bucket ``bucket``. Returns the run, empty where no key is left, how many keys it has,
-    and in ``unreadable`` by id why messages are no events. Raises ``InvalidRequest`` for a request that no batch has.
+    ``template`` is the request as JSON. The manifest lies in the work bucket ``bucket``. Returns the run, empty where
+    no key is left, how many keys it has, and in ``unreadable`` by id why messages are no events. Raises
+    ``InvalidRequest`` for a request that no batch has.
     """
     request, source = _request_of(template, f"s3://{bucket}/{_A_MANIFEST}", max_concurrency)
     events: list[ObjectEvent] = []

@@ -17,7 +17,7 @@ class Stored(Struct, frozen=True):
     """
 
     etag: str
-    told: Sums
+    sums: Sums
     version: str = ""
 
 

@@ -96,12 +96,12 @@ class FileSystem(Protocol):
     def fence(
         self,
         known: Sequence[Fence],
-        beside: Callable[[], Collection[str]],
+        concurrent: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
     ) -> bool:
-        """Take the right to write from ``known`` runs and from others that staged here, but not from ``beside``.
+        """Take the right to write from ``known`` runs and from others that staged here, but not from ``concurrent``.
 
-        ``beside`` is asked after they were looked for; ``may_fence`` raises for one of the others, before any is
+        ``concurrent`` is asked after they were looked for; ``may_fence`` raises for one of the others, before any is
         fenced, that must not be. Returns whether all were reached; raises ``AccessDenied`` or
         ``Transient`` for one that may write where this run does."""
 

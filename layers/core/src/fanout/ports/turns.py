@@ -50,7 +50,7 @@ class Turn(Struct, frozen=True):
     """
 
     fences: tuple[Fence, ...] = ()
-    beside: frozenset[str] = frozenset()
+    concurrent: frozenset[str] = frozenset()
     elsewhere: Mapping[str, Writer] = {}
 
 

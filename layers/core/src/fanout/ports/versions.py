@@ -41,8 +41,8 @@ class Versions(Protocol):
     def held(self) -> bool | None:
         """Whether the version of the run holds anything; ``None`` where it is not there."""
 
-    def stands(self, path: str) -> Made | None:
-        """The entry at a path of the run's version as it stands; ``None`` where there is none."""
+    def entry_at(self, path: str) -> Made | None:
+        """The entry at a path of the run's version as it is now; ``None`` where there is none."""
 
     def note(self, data: bytes) -> None:
         """Note of the run's version that it is whole."""

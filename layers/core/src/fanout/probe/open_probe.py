@@ -14,7 +14,7 @@ _GONE = (Reason.DESTINATION_KIND, Reason.LINK_IN_PATH)
 
 
 def open_probe(context: Context, directories: ProbeDirectories) -> Json:
-    """Make the directory, and remove what probes left that were stopped.
+    """Check the space, remove what stopped probes left, and make the directory.
 
     Raises ``InvalidRequest`` where space is short, or another probe is at work: each would measure the other.
     """

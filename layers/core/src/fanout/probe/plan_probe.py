@@ -16,7 +16,7 @@ from fanout.work.context import Context
 
 
 def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int, bucket: str) -> Json:
-    """Check the request and the burst credits, and write probe-plan.json. Returns the rounds by their numbers.
+    """Check the request and the burst credits, and write probe-plan.json with its rounds; returns their numbers.
 
     Raises ``InvalidRequest`` where the file system lacks what the budget needs. A file system that cannot be described
     is not probed, because its credits may be others'. A mount without an id, as on a local machine, has no credits.

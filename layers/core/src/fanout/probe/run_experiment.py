@@ -36,7 +36,7 @@ NO_BYTES = "the bytes of the budget did not suffice"
 
 
 def run_experiment(context: Context, number: int, member: int, directories: ProbeDirectories) -> Json:
-    """Measure within the plan's allotment, and write the results.
+    """Claim the task's directory, measure within the plan's allotment, and write the results.
 
     A failure on the file system is a row, and the other experiments continue. A second attempt of the same task finds
     its directory made and does nothing, because the first may have used the whole allotment.

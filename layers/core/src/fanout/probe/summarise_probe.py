@@ -15,7 +15,7 @@ from fanout.work.context import Context
 
 
 def summarise_probe(context: Context, caught: dict[str, Any]) -> Json:
-    """Write what was found, also of a probe that broke off; ``caught`` is what broke it off, or empty.
+    """Read the results, write probe.json and its page, also of a probe that broke off; ``caught`` is why, or empty.
 
     A result becomes the newest of its file system where it has a calibration and nothing failed.
     """

@@ -51,7 +51,7 @@ def keep_versions(plan: Plan, context: Context) -> None:
     |---------------------------------|------------------------|----------------------------------------|
     | the destination, but to publish | refused                | refused to a sync, which deletes there |
     | the source of a move            | refused                | refused                                |
-    | ``backup_to`` (its own check)   | refused                | kept beside it                         |
+    | ``backup_to`` (its own check)   | refused                | kept outside it                        |
     """
     request = plan.request
     if not request.course.copies:

@@ -21,7 +21,8 @@ from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.ports.versions import Versions
 from fanout.publishing.kept_versions import VersionNote
 
-# Chosen: so many entries that differ are told from those of which two attempts left a record; the rest is not counted.
+# Chosen: so many entries that differ are compared with those of which two attempts left a record; the rest is not
+# counted.
 _MOST = 10_000
 # Chosen: entries that the note names.
 _NAMED = 5
@@ -46,7 +47,7 @@ def look_at_version(runs: Sequence[str], versions: Versions, ledger: Ledger, dea
                 all_seen = False
                 break
             looked += len(records)
-            found = pool.map(versions.stands, [one.path for one in records])
+            found = pool.map(versions.entry_at, [one.path for one in records])
             suspects |= {one.path: now for one, now in zip(records, found, strict=True) if not _is_like(one, now)}
     differing = _differing(runs, suspects, ledger)
     return _sentence(looked, differing, all_seen=all_seen)

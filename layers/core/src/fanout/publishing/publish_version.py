@@ -35,10 +35,10 @@ _SHOWN_AT_MOST = 5
 
 
 def publish_version(context: Context, *, broken: bool = False) -> Json:
-    """Switch the link if the version is whole, and remove those that are not kept; returns ``done``.
+    """Switch the link if the version is whole, remove versions that are not kept, then give up the right to write.
 
-    It is a run's last change to the destination, so it gives up the right to write; for a run that is ``broken``, or
-    that has failures, it does only that. Raises ``Superseded``.
+    This is a run's last change to the destination. A run that is ``broken``, or that has failures, only gives up the
+    right to write. Returns ``done``; raises ``Superseded``.
     """
     context = replace(context, ledger=context.ledger.whole_run())
     ledger = context.ledger

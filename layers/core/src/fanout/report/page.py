@@ -19,13 +19,13 @@ from fanout.forecast.choosing.finish import Finish
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
-from fanout.report.beside import beside
 from fanout.report.charts.curve import Curve, curve
 from fanout.report.charts.gantt import Gantt, gantt
 from fanout.report.charts.pacing import paced
 from fanout.report.charts.prediction import Prediction, prediction
 from fanout.report.charts.series import OverTime, over_time
 from fanout.report.charts.sizes import histogram
+from fanout.report.comparison import compared
 from fanout.report.origin import place_of
 from fanout.report.templating import TEMPLATES, environment
 from fanout.report.text import clock
@@ -96,7 +96,7 @@ def render_report(findings: Findings) -> str:
         "publishes": bool(findings.plan.get("publish")) and summary.mode.course.writes,
         "verdict": verdict(summary),
         "place": place,
-        "beside": beside(summary, figures_of(summary)),
+        "compared": compared(summary, figures_of(summary)),
         "next_step": step,
         "next_command": f"{command} {place.option}".strip() if command else "",
         "totals": asdict(summary.totals),

@@ -97,13 +97,13 @@ def check_metadata(name_of_field: str, metadata: Mapping[str, str], *, of_files:
             allowed = f"lower-case letters, digits, . _ and -, without {USER_PREFIX}"
             raise InvalidRequest(name_of_field, f"{name[:80]!r} is not a name of metadata", f"allowed are {allowed}")
         if not _PRINTABLE.fullmatch(value):
-            problem = f"{value[:80]!r}, the value of {name!r}, cannot stand in a header"
+            problem = f"{value[:80]!r}, the value of {name!r}, cannot be in a header"
             raise InvalidRequest(
                 name_of_field, problem, "allowed are printable ASCII characters, no space at either end"
             )
     size = sum(len(name) + len(value) for name, value in metadata.items())
     most = _METADATA_BYTES - (_OWN_BYTES if of_files else 0)
     if size > most:
-        beside = f": {_OWN_BYTES} of the {_METADATA_BYTES} are for modes, owners and times" if of_files else ""
-        problem = f"names and values have {size} bytes, over {most}{beside}"
+        reserved = f": {_OWN_BYTES} of the {_METADATA_BYTES} are for modes, owners and times" if of_files else ""
+        problem = f"names and values have {size} bytes, over {most}{reserved}"
         raise InvalidRequest(name_of_field, problem, "name fewer or shorter ones")

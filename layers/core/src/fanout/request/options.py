@@ -215,7 +215,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     publish: (
         Annotated[
             Publish,
-            Meta(description="copy into a new version beside the old ones, and switch a symlink once it is whole"),
+            Meta(description="copy into a new version next to the old ones, and switch a symlink once it is whole"),
         ]
         | None
     ) = None

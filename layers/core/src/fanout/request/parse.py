@@ -114,7 +114,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     backup_to: Annotated[
         str | None,
         Meta(
-            description="efs://MOUNT/path beside the destination's tree: keeps there, under the run's id, what a copy"
+            description="efs://MOUNT/path outside the destination's tree: keeps there, under the run's id, what a copy"
             " replaces and a sync deletes; default: nothing is kept"
         ),
     ] = None

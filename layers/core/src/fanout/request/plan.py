@@ -84,7 +84,7 @@ class Plan(Struct, frozen=True):
         return S3_FILES if end.mount in self.behind else EFS
 
     def shown_by(self, end: Location) -> tuple[str, str] | None:
-        """The bucket and the prefix that an end stands for in S3; ``None`` where it has none, or none was told."""
+        """The bucket and the prefix that an end is in S3; ``None`` where it has none, or none is known."""
         if end.is_keyed:
             return end.bucket, end.place
         behind = self.behind.get(end.mount)

@@ -121,7 +121,7 @@ def request_at(request: Request, moment_ns: int | None) -> Request:
 
 
 def knows_extras(request: Request) -> bool:
-    """Whether an entry that only the destination holds can be told: an escaped name stands under another path."""
+    """Whether an entry that only the destination holds can be recognised: an escaped name has another path."""
     return request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
 
 
@@ -150,7 +150,7 @@ def check_request(request: Request) -> None:
     if request.manifest is not None and request.symlinks.follows:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.course.deletes_extras and not knows_extras(request):
-        problem = "a sync cannot tell which names of the destination stand for those of the source"
+        problem = "a sync cannot know which names of the destination belong to names of the source"
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.inside_s3 and request.symlinks is not Symlinks.KEEP:
         problem = "S3 copies the objects by itself, and no function looks at which of them say that they are symlinks"

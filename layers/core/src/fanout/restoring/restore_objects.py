@@ -31,7 +31,7 @@ from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.shard import Shard, failed_block
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
-from fanout.shards.held import COPIES_AT_ONCE, HeldStand, asked_back, copies_key, stand_key
+from fanout.shards.held import COPIES_AT_ONCE, HeldProgress, asked_back, copies_key, progress_key
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
 from fanout.work.context import Context
@@ -47,7 +47,7 @@ LEAST_WAIT_SECONDS = 60
 
 
 def restore_objects(key: str, context: Context) -> Json:
-    """Go on from a stand, or begin where there is none.
+    """Go on where ``key`` says, or begin with every held shard: visit the shards, then answer what comes next.
 
     Returns ``step``: ``again`` where the time was up, ``copy`` the shards under ``copies``, or ``wait`` for so many
     seconds; ``archived`` shards are left. Raises ``OutOfTime`` and ``OutOfBudget``.
@@ -58,20 +58,20 @@ def restore_objects(key: str, context: Context) -> Json:
     archive = context.archive(plan)
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.held}
-    stand = ledger.read(key, HeldStand) if key else _begun(list(shards), context)
+    so_far = ledger.read(key, HeldProgress) if key else _begun(list(shards), context)
     # With what an attempt asked for whose answer did not arrive.
-    stand = replace(stand, asked=asked_back(ledger))
-    stand = _visit_all(stand, shards, archive, plan, context)
-    if stand.cursor < len(stand.left):
-        answer = _answer("again", stand, context)
+    so_far = replace(so_far, asked=asked_back(ledger))
+    so_far = _visit_all(so_far, shards, archive, plan, context)
+    if so_far.cursor < len(so_far.left):
+        answer = _answer("again", so_far, context)
     else:
-        answer = _ended_round(stand, shards, plan, context)
+        answer = _ended_round(so_far, shards, plan, context)
     return {**answer, "paced": False} if key else answer  # the pace is that of what is copied at once
 
 
-def _begun(left: list[str], context: Context) -> HeldStand:
+def _begun(left: list[str], context: Context) -> HeldProgress:
     now = context.clock.now()
-    return HeldStand(
+    return HeldProgress(
         at=now,
         round=0,
         cursor=0,
@@ -88,47 +88,47 @@ def _begun(left: list[str], context: Context) -> HeldStand:
 
 
 def _visit_all(
-    stand: HeldStand, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
-) -> HeldStand:
+    so_far: HeldProgress, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
+) -> HeldProgress:
     """Visit the shards that are left in this round, as far as there is time; notes on the way what was asked for."""
     deadline, noted_at = context.deadline(), context.clock.now()
-    missed, asked = stand.missed, defaultdict(Count, stand.asked)
-    ready, refused, cursor = list(stand.ready), stand.refused, stand.cursor
-    for shard_id in stand.left[stand.cursor :]:
+    missed, asked = so_far.missed, defaultdict(Count, so_far.asked)
+    ready, refused, cursor = list(so_far.ready), so_far.refused, so_far.cursor
+    for shard_id in so_far.left[so_far.cursor :]:
         if deadline.passed:
             break
         visit = _Visit(shards[shard_id], archive, plan, context, deadline)
-        is_ready = visit.look(thorough=stand.asks)
+        is_ready = visit.look(thorough=so_far.asks)
         for name, count in visit.asked.items():
             asked[name] += count
         refused, missed = refused + visit.refused, missed + visit.missed
         if visit.asked and context.clock.now() - noted_at >= tuning.CHECKPOINT_SECONDS:
             noted_at = context.clock.now()
-            known = replace(stand, at=noted_at, cursor=cursor, asked=dict(asked), refused=refused, missed=missed)
-            context.ledger.write(stand_key(noted_at, context.nonce), known)
+            known = replace(so_far, at=noted_at, cursor=cursor, asked=dict(asked), refused=refused, missed=missed)
+            context.ledger.write(progress_key(noted_at, context.nonce), known)
         if visit.cut_off:  # the next task visits it again, and finds on their way what this one asked for
             break
         cursor += 1
         if is_ready:
             ready.append(shard_id)
-    return replace(stand, cursor=cursor, ready=ready, asked=dict(asked), refused=refused, missed=missed)
+    return replace(so_far, cursor=cursor, ready=ready, asked=dict(asked), refused=refused, missed=missed)
 
 
-def _ended_round(stand: HeldStand, shards: dict[str, Shard], plan: Plan, context: Context) -> Json:
+def _ended_round(so_far: HeldProgress, shards: dict[str, Shard], plan: Plan, context: Context) -> Json:
     now, ledger = context.clock.now(), context.ledger
-    if stand.round == 0:
+    if so_far.round == 0:
         longest = max((plan.request.restore.seconds_from(one.held) for one in shards.values()), default=0.0)
-        stand = replace(stand, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
-    given = stand.left if now >= stand.ends_at else stand.ready
-    at_once = ledger.read_documents(COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
+        so_far = replace(so_far, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
+    given = so_far.left if now >= so_far.ends_at else so_far.ready
+    at_once = ledger.read_documents(COPIES_AT_ONCE, MapItem) if so_far.round == 0 else []
     names = set(given)
-    left = [one for one in stand.left if one not in names]
-    _note(stand, len(given) - len(stand.ready), plan, context)
+    left = [one for one in so_far.left if one not in names]
+    _note(so_far, len(given) - len(so_far.ready), plan, context)
     waiting = _held([shards[one] for one in left])
-    asks = stand.missed > 0
-    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], missed=0, asks=asks, waiting=waiting)
+    asks = so_far.missed > 0
+    after = replace(so_far, round=so_far.round + 1, cursor=0, left=left, ready=[], missed=0, asks=asks, waiting=waiting)
     if not given and not at_once:
-        return _answer("wait", after, context, wait=wait_seconds(now, stand.expected_at, stand.ends_at, plan.ends_at))
+        return _answer("wait", after, context, wait=wait_seconds(now, so_far.expected_at, so_far.ends_at, plan.ends_at))
     key = copies_key(now, context.nonce)
     ledger.write_documents(key, [*at_once, *(MapItem(shards[one]) for one in given)])
     return _answer("copy", after, context, copies=ledger.prefix + key)
@@ -141,11 +141,11 @@ def wait_seconds(now: float, expected_at: float, ends_at: float, run_ends_at: fl
     return max(1, round(min(max(pause, LEAST_WAIT_SECONDS), end - now)))
 
 
-def _answer(step: str, stand: HeldStand, context: Context, copies: str = "", wait: int = 0) -> Json:
+def _answer(step: str, so_far: HeldProgress, context: Context, copies: str = "", wait: int = 0) -> Json:
     now = context.clock.now()
-    key = stand_key(now, context.nonce)
-    context.ledger.write(key, replace(stand, at=now))
-    return {"step": step, "restores": key, "copies": copies, "wait": wait, "archived": len(stand.left)}
+    key = progress_key(now, context.nonce)
+    context.ledger.write(key, replace(so_far, at=now))
+    return {"step": step, "restores": key, "copies": copies, "wait": wait, "archived": len(so_far.left)}
 
 
 def _held(shards: Sequence[Shard]) -> Count:
@@ -154,15 +154,15 @@ def _held(shards: Sequence[Shard]) -> Count:
     return Count(sum(shard.entries for shard in shards) + len(big), sum(shard.bytes for shard in shards))
 
 
-def _note(stand: HeldStand, given_up: int, plan: Plan, context: Context) -> None:
+def _note(so_far: HeldProgress, given_up: int, plan: Plan, context: Context) -> None:
     restore = plan.request.restore
     said = [
         f"S3 was asked to restore {count.entries:,} objects of {count.bytes:,} bytes from {archive}"
         f" (tier {restore.tier.value}, {restore.days} days)"
-        for archive, count in sorted(stand.asked.items())
+        for archive, count in sorted(so_far.asked.items())
     ]
-    if stand.refused:
-        said.append(f"S3 refused to restore {stand.refused:,} objects")
+    if so_far.refused:
+        said.append(f"S3 refused to restore {so_far.refused:,} objects")
     if given_up:
         said.append(f"{given_up:,} shards of archived objects were not restored in twice the time that S3 names")
     context.ledger.note("restore", said)

@@ -208,11 +208,11 @@ class _Carrier:
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
         named = list(self._named(part))
-        stands = self._taken.stand([entry for entry, _, _ in named])
+        there = self._taken.still_there([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
         whole: defaultdict[str, bool] = defaultdict(lambda: True)
         differs = self._different_names(part.copies)
-        for (entry, first, outcome), is_there in zip(named, stands, strict=True):
+        for (entry, first, outcome), is_there in zip(named, there, strict=True):
             file = f"copied {first}" if first else f"right {entry.inode}"
             files[file].append((entry, outcome))
             whole[file] &= is_there and (not first or (outcome is not None and carried(outcome) is not None))

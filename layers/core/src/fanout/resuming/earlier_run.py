@@ -96,7 +96,9 @@ def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
         key = keys.carried_key(number)
         ledger.write(key, Carried(earlier.ledger.run_id, parts))
         carried.append(Segment("", carried=key))
-    note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it still stands"
+    note = (
+        f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it is still there"
+    )
     ledger.note("plan", [note])
     return carried + [_own(segment, len(carried) + at, earlier.ledger, ledger) for at, segment in enumerate(frontier)]
 
@@ -203,7 +205,7 @@ def entry_of(outcome: Outcome) -> Entry:
 
 
 def began(ledger: Ledger) -> float:
-    """The time at which the earlier run began, in seconds since 1970: what it found unchanged stood there before."""
+    """The time at which the earlier run began, in seconds since 1970: what it found unchanged was there before."""
     found = ledger.find(keys.phase_key("plan"), PhaseBegan)
     return found.began if found is not None else 0.0
 

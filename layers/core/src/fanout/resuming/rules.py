@@ -171,7 +171,7 @@ def path_before(path: str) -> str:
     return after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
 
 
-def still_stands(done: Entry, found: Entry | None, *, with_times: bool) -> bool:
+def is_still_there(done: Entry, found: Entry | None, *, with_times: bool) -> bool:
     """Whether the destination still holds an entry that the earlier run copied or found there.
 
     Kind and size tell, and between file systems the mtime of a file or symlink, if ``with_times``.

@@ -19,7 +19,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
-from fanout.resuming.rules import still_stands
+from fanout.resuming.rules import is_still_there
 
 
 class Done(Struct, frozen=True):
@@ -107,24 +107,24 @@ class TakenOver:
         there = self._look(one.entry.placed.path for one in held)
         for one in held:
             found = there.get(one.entry.placed.path)
-            if found is not None and self._stands(one, found):
+            if found is not None and self._is_there(one, found):
                 self.settle(one)
             else:
                 lost.append((one, found))
         self._copy_again(lost)
 
-    def _stands(self, done: Done, found: Entry) -> bool:
+    def _is_there(self, done: Done, found: Entry) -> bool:
         if done.reason is Reason.KEPT:  # ``overwrite`` left it, whatever it is
             return True
-        stands = not done.differs and still_stands(done.entry, found, with_times=done.pinned and self._keeps_times)
-        return stands and not (self._since and self._since.changed(found, done.by))
+        is_there = not done.differs and is_still_there(done.entry, found, with_times=done.pinned and self._keeps_times)
+        return is_there and not (self._since and self._since.changed(found, done.by))
 
-    def stand(self, entries: list[Entry]) -> list[bool]:
+    def still_there(self, entries: list[Entry]) -> list[bool]:
         """Whether the destination still holds each."""
         there = self._look(entry.placed.path for entry in entries)
         found = [there.get(entry.placed.path) for entry in entries]
         keeps = self._keeps_times
-        return [still_stands(entry, one, with_times=keeps) for entry, one in zip(entries, found, strict=True)]
+        return [is_still_there(entry, one, with_times=keeps) for entry, one in zip(entries, found, strict=True)]
 
     def _placed(self, done: Done) -> Done:
         """The entry with its path at the destination, which an outcome does not hold."""

@@ -238,7 +238,7 @@ def _allowed(plan: Plan) -> Allowed:
 
 @cache
 def _client_id() -> str:
-    """The id of this process. In Lambda it stands for the environment: one NFS client with its own cache."""
+    """The id of this process. In Lambda it is that of the environment: one NFS client with its own cache."""
     return secrets.token_hex(4)
 
 

@@ -18,7 +18,7 @@ from fanout.shards.partitioned import MapItem
 # The shards to copy before anything is back, and how far each look at the others came.
 COPIES_AT_ONCE = "restores/copies-at-once.json"
 _HELD = "restores/"
-_STANDS = "restores/stand-"
+_PROGRESS = "restores/stand-"
 
 
 def copies_key(at: float, nonce: str) -> str:
@@ -26,9 +26,9 @@ def copies_key(at: float, nonce: str) -> str:
     return f"{_HELD}copies-{round(at * 1000):015d}-{nonce}.json"
 
 
-def stand_key(at: float, nonce: str) -> str:
+def progress_key(at: float, nonce: str) -> str:
     """How far it is after one task; later ones sort after it."""
-    return f"{_STANDS}{round(at * 1000):015d}-{nonce}.json"
+    return f"{_PROGRESS}{round(at * 1000):015d}-{nonce}.json"
 
 
 def write_copies_at_once(shards: Sequence[Shard], ledger: Ledger) -> tuple[str, int]:
@@ -60,7 +60,7 @@ def held_of(shards: Iterable[Shard], big_file: Callable[[str], Entry]) -> Mappin
     return dict(found)
 
 
-class HeldStand(Struct, frozen=True, kw_only=True):
+class HeldProgress(Struct, frozen=True, kw_only=True):
     """How far it is after a task, which writes it under a name of its own and hands the name on.
 
     ``left`` are the shards that no Map was given yet; ``cursor`` of them were visited in this ``round``, the first of
@@ -85,13 +85,13 @@ class HeldStand(Struct, frozen=True, kw_only=True):
     ends_at: float
 
 
-def last_stand(ledger: Ledger) -> HeldStand | None:
-    """The newest stand of the run, for people and for the count of dollars."""
-    names = list(ledger.keys(_STANDS))
-    return ledger.read(names[-1], HeldStand) if names else None
+def last_progress(ledger: Ledger) -> HeldProgress | None:
+    """The newest progress of the restoring, for people and for the count of dollars."""
+    names = list(ledger.keys(_PROGRESS))
+    return ledger.read(names[-1], HeldProgress) if names else None
 
 
 def asked_back(ledger: Ledger) -> dict[str, Count]:
     """Entries and bytes that the run asked for, by what holds them."""
-    stand = last_stand(ledger)
-    return {} if stand is None else stand.asked
+    progress = last_progress(ledger)
+    return {} if progress is None else progress.asked

@@ -19,7 +19,8 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 
 _ROUND = re.compile(r"segments/round-(\d+)")
-# A record that exists only after the last round was closed; the next phase's begin is sent beside that round's record.
+# Records that exist only after the last round was closed. The begin of the next phase is sent while the last round's
+# record is sent.
 _AFTERWARDS = (keys.LINKS, keys.BIG_FILES, keys.SHARDS)
 
 

@@ -45,8 +45,8 @@ def unpack_shard(shard: Shard, context: Context) -> Json:
             context.ledger.staged().remove(f"{shard.id}/")
         return progress
 
-    stands = noted("copy", shard, context, work)
-    return {**stands, "next": DONE if stands["done"] else UNPACK if left else PACK}
+    answer = noted("copy", shard, context, work)
+    return {**answer, "next": DONE if answer["done"] else UNPACK if left else PACK}
 
 
 def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:

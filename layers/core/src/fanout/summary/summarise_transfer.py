@@ -44,7 +44,9 @@ from fanout.work.context import Context
 
 
 def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
-    """Write summary.json, failures.jsonl and report.html; returns status, error and cause.
+    """Balance the books, write failures.jsonl, issue the certificate, write summary.json and report.html.
+
+    Returns status, error and cause.
 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
@@ -191,7 +193,10 @@ def _segment_error(ledger: Ledger) -> RunError | None:
 
 def _pacing_notes(pace: Json) -> list[str]:
     """Notes on errors of the pacing; they do not fail the run."""
-    said = {"pacing": "the copying was not paced to its end", "copying": "the pacing was not told that all was copied"}
+    said = {
+        "pacing": "the copying was not paced to its end",
+        "copying": "the pacing was not notified that all was copied",
+    }
     notes = {branch: found.get("note") for branch, found in pace.items()}
     return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items() if note is not None]
 

@@ -3,7 +3,7 @@
 Where two mounts are known to show one file system, their runs take turns (``turns.write_turn``). Where its id is not
 known, a run whose root lies above or below another run's is found by looking.
 
-| a staging directory of a run that goes on stands | who finds it               | then              |
+| a staging directory of a run that goes on is     | who finds it               | then              |
 |--------------------------------------------------|----------------------------|-------------------|
 | at the root                                      | CheckMount                 | ``DestinationBusy`` |
 | above the root, within the mount                 | CheckMount, by its name    | ``DestinationBusy`` |
@@ -80,8 +80,8 @@ def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> Non
     place = end.place if is_source else plan.staging_place
     known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
 
-    def beside() -> Collection[str]:
-        return context.turns.turn(plan, end).beside if context.turns is not None else ()
+    def concurrent() -> Collection[str]:
+        return context.turns.turn(plan, end).concurrent if context.turns is not None else ()
 
     def may_fence(run_id: str) -> None:
         now = context.turns.turn(plan, end) if context.turns is not None else turn
@@ -92,7 +92,7 @@ def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> Non
     files = (context.source(plan) if is_source else context.destination(plan)).file_system
     if files is not None:
         _meet_no_other(field, plan, end, files, context)
-    if files is not None and files.fence(known, beside, may_fence):
+    if files is not None and files.fence(known, concurrent, may_fence):
         context.ledger.mark(keys.SOURCE_FENCED if is_source else keys.FENCED)
 
 

@@ -17,7 +17,10 @@ from fanout.work.reference import run_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
-    """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
+    """Write the plan of the comparison, then its round 1, below the run's ledger; returns the references.
+
+    With a manifest round 1 is that of the copy.
+    """
     plan = context.ledger.read_plan()
     context = context.within(plan)
     inner = replace(context, ledger=context.ledger.verification())

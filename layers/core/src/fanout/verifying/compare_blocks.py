@@ -1,6 +1,6 @@
 """Comparing a part of a big file where nothing was copied: each end is read, block by block.
 
-An end whose store tells the CRC64NVME of the whole is not read: see ``told_whole``.
+An end whose store keeps the CRC64NVME of the whole is not read: see ``sums.stored_whole``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fanout.shards.tasks.attempts import Progress, TaskNotes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
-from fanout.verifying.sums.told_whole import End, note_told
+from fanout.verifying.sums.stored_whole import End, note_stored
 from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
 
@@ -35,10 +35,10 @@ def compare_blocks(big: BigFile, task: ShardTask) -> Progress:
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
     ends = [End.DESTINATION] if task.plan.request.between_mounts else [*End]
-    told = {end: note_told(end, big, task) for end in ends}
-    reads = ReadAt(task.notes(), max(1, sum(one is None for one in told.values())))
+    stored = {end: note_stored(end, big, task) for end in ends}
+    reads = ReadAt(task.notes(), max(1, sum(one is None for one in stored.values())))
     read = {End.SOURCE: digest_blocks, End.DESTINATION: _destination_blocks}
-    done = [told[end] or read[end](big, task, reads) for end in ends]
+    done = [stored[end] or read[end](big, task, reads) for end in ends]
     return Progress(min(one.cursor for one in done), all(one.done for one in done), done[-1].worked)
 
 
@@ -56,22 +56,22 @@ class ReadAt:
             yield index, receipt
 
 
-def digest_blocks(big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
+def digest_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = task.context.source(task.plan)
-    return _noted(End.SOURCE, lambda: (source.open(big.entry), ""), big, task, told)
+    return _noted(End.SOURCE, lambda: (source.open(big.entry), ""), big, task, reads)
 
 
-def _destination_blocks(big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
+def _destination_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
     destination = task.context.destination(task.plan)
-    return _noted(End.DESTINATION, lambda: _opened(destination, big.entry.placed), big, task, told)
+    return _noted(End.DESTINATION, lambda: _opened(destination, big.entry.placed), big, task, reads)
 
 
 # Opens an end; the pin tells the file from one that was written later, and is empty where its entry does.
 _Open = Callable[[], tuple[Source, str]]
 
 
-def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, told: ReadAt) -> Progress:
+def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
     shard, ledger = task.shard, task.ledger
     assert shard.blocks is not None
     receipts_id = end.receipts_id(shard.id)
@@ -88,7 +88,7 @@ def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, told: ReadA
         files = big_files_before(task.plan, ledger)
         return earlier_blocks(big, dict(wanted), end.receipts_id, pin, files, ledger)
 
-    receipts, taken_over = _checksums(big, open_and_note, earlier, wanted, task, told)
+    receipts, taken_over = _checksums(big, open_and_note, earlier, wanted, task, reads)
     if taken_over:
         ledger.write_receipts(receipts_id, f"{task.context.nonce}{keys.TAKEN_OVER}", taken_over, 0)
     if receipts:
@@ -123,7 +123,7 @@ def _checksums(
     earlier: Callable[[str], dict[int, Receipt]],
     wanted: list[tuple[int, int]],
     task: ShardTask,
-    told: ReadAt,
+    reads: ReadAt,
 ) -> tuple[dict[int, Receipt], dict[int, Receipt]]:
     """The receipts of the blocks that are read, and of those that an earlier comparison read."""
     try:
@@ -148,10 +148,10 @@ def _checksums(
 
     try:
         # Not held to the rate: a chain of runs with a limit of time could not get past them.
-        taken_over = dict(told.along(iter(earlier(pin).items()), big))
+        taken_over = dict(reads.along(iter(earlier(pin).items()), big))
         rest = [one for one in wanted if one[0] not in taken_over]
         threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(rest)))
-        receipts = dict(told.along(work_on(rest, read, threads, task.deadline, []), big))
+        receipts = dict(reads.along(work_on(rest, read, threads, task.deadline, []), big))
     finally:
         source.close()
     if receipts:  # else the other end may have taken the time

@@ -21,8 +21,8 @@ from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.sums.seen import Seen
-from fanout.verifying.sums.told_whole import End, ToldWhole
-from fanout.verifying.verifier import Verified, differences_of, not_read, proof_of, told_whole, worst
+from fanout.verifying.sums.stored_whole import End, StoredWhole
+from fanout.verifying.verifier import Verified, attributes_known, differences_of, not_read, proof_of, worst
 from fanout.verifying.verify_rules import rules_of
 
 
@@ -57,7 +57,7 @@ def _compared(
     bad = here.bad or there.bad
     if bad is not None and bad is here.bad and bad.reason in left_out:
         return not_read(entry, bad.reason, f"block {bad.index}: {bad.message}")
-    problem, told = None, True
+    problem, known = None, True
     seen = Seen(), Seen()
     if bad is not None:
         problem = (bad.reason or Reason.NOT_VERIFIED, f"block {bad.index}: {bad.message}")
@@ -69,7 +69,7 @@ def _compared(
         problem = worst(differences_of(entry, *seen, rules))
         if problem is None and pins_copies and len(there.pins) > 1:
             problem = (Reason.DESTINATION_CHANGED, "it was written while its blocks were compared")
-        told = told_whole(entry, seen[0], rules)
+        known = attributes_known(entry, seen[0], rules)
         if problem is not None and problem[0] is Reason.CHECKSUM and here.receipts and there.receipts:
             pairs = zip(here.receipts, there.receipts, strict=True)
             block = next(one.index for one, other in pairs if _sums(one) != _sums(other))
@@ -81,7 +81,7 @@ def _compared(
     else:
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.content) for one in seen]
-    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof, next(iter(there.pins), ""))
+    return Verified(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
 
 
 class _End(Struct, frozen=True):
@@ -104,10 +104,10 @@ def _end(end: End, big: BigFile, parts: list[Shard], ledger: Ledger) -> _End:
     receipts = _receipts(ledger, [end.receipts_id(part.id) for part in parts])
     pins = list(dict.fromkeys(receipt.etag for receipt in receipts))
     if len(receipts) < big.blocks:
-        told = ledger.find(keys.told_key(big.id, end.value), ToldWhole)
-        if told is None:
+        stored = ledger.find(keys.stored_key(big.id, end.value), StoredWhole)
+        if stored is None:
             return _End(receipts, pins, None)
-        return _End([], [told.pin], Seen({CRC64NVME: told.crc64nvme}, told.attributes))
+        return _End([], [stored.pin], Seen({CRC64NVME: stored.crc64nvme}, stored.attributes))
     is_read = all(receipt.reason is None for receipt in receipts)
     return _End(receipts, pins, _seen(big, end, receipts, ledger) if is_read else None)
 

@@ -3,12 +3,12 @@
 | ends                | mode, 12 bits | owner and group | mtime, ns | metadata and content headers |
 |---------------------|---------------|-----------------|-----------|------------------------------|
 | mount and mount     | yes           | yes             | yes       | a file has none              |
-| mount and S3        | what the source tells; see ``listing.deciding.told`` | a file has none   |
+| mount and S3        | what the source has: ``listing.deciding.kept_attributes`` | a file has none   |
 | S3 and S3           | as metadata: all that CopyObject carries and what the request adds, tags left out   |
 
-- What the source tells and the destination does not tell, or tells unreadably, differs.
+- An attribute that the source has, and the destination lacks or holds unreadably, differs.
 - A symlink has no mode of its own on Linux.
-- An owner is compared where the destination keeps owners. Where it does not, or the source does not tell both numbers,
+- An owner is compared where the destination keeps owners. Where it does not, or the source lacks one of the numbers,
   a file may lack the source's set-id bits: a copy leaves them out. It may not have more of them.
 - Access times move when a tree is read; between S3 and S3 they are metadata like any other.
 """
@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from fanout.listing.deciding.told import OWNER, Kept, kept, names_of, tells_metadata
+from fanout.listing.deciding.kept_attributes import OWNER, Kept, kept, names_of, tells_metadata
 from fanout.model.entry import LEFT_OUT, OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
@@ -100,7 +100,7 @@ def unreadable(kind: Kind, source: Attributes, rules: Rules) -> str:
     return ", ".join(f"{_SHOWN_AS.get(name, name)} {_shown(source.unreadable[name])}" for name in names)
 
 
-def untold(kind: Kind, source: Attributes, rules: Rules) -> bool:
+def lacks_attributes(kind: Kind, source: Attributes, rules: Rules) -> bool:
     """Whether the source does not tell some attribute, so that there is nothing to compare its copy with."""
     if rules.as_metadata:
         return False

@@ -50,7 +50,7 @@ def digest_shard(shard: Shard, context: Context) -> Json:
             if is_proven(entry):
                 known = proofs[entry.path].checksum or ""
                 return entry.size, SourceChecksum(known, attributes=attributes_of(source, entry))
-            seen = source_look(entry, source, verifier).beside({})
+            seen = source_look(entry, source, verifier).against({})
             return entry.size, SourceChecksum(seen.crc64nvme, attributes=seen.attributes, sha256=seen.sha256)
         except AccessDenied as error:
             return entry.size, SourceChecksum("", Reason.SOURCE_DENIED, str(error))

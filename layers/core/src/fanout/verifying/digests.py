@@ -24,7 +24,7 @@ def entry_digest(entry: Entry, checksum: str) -> int:
 
 
 def directory_of(path: str) -> str:
-    """The directory that an entry stands in; empty for the root."""
+    """The directory that holds an entry; empty for the root."""
     return path.removesuffix("/").rpartition("/")[0]
 
 
@@ -77,7 +77,7 @@ def whole(directories: Iterable[DirectoryDigest]) -> DirectoryDigest:
 
 
 def digest_row(digest: DirectoryDigest) -> list[object]:
-    """A directory's digest, as it stands in the ledger."""
+    """A directory's digest, as the ledger holds it."""
     return [digest.directory, f"{digest.source:064x}", f"{digest.destination:064x}", digest.entries]
 
 

@@ -51,15 +51,17 @@ def pin_of_copy(found: Found) -> str:
     An object that is written again with other metadata keeps its ETag, and its time to the second. Empty for a
     directory of a mount, whose ctime moves with what comes into it.
     """
-    entry, told = found.entry, found.attributes
+    entry, given = found.entry, found.attributes
     if entry.etag:
-        known = [] if told is None else [told.mode, told.uid, told.gid, told.mtime_ns, sorted(told.headers.items())]
+        known = (
+            [] if given is None else [given.mode, given.uid, given.gid, given.mtime_ns, sorted(given.headers.items())]
+        )
         return f"{entry.etag} {whole_seconds(entry.changed_ns)} {crc32(repr(known).encode()):08x}"
     return "" if entry.kind is Kind.DIRECTORY else str(entry.changed_ns)
 
 
 def is_copy_of(pin: str, found: Found) -> bool:
-    """Whether what stands at the destination is the copy that was compared; a listing pins an object by its ETag."""
+    """Whether the destination still holds the copy that was compared; a listing pins an object by its ETag."""
     return pin in (pin_of_copy(found), found.entry.etag)
 
 

@@ -1,4 +1,4 @@
-"""Comparing one entry at both ends: by checksum and, where the request asks for it, by what it carries beside."""
+"""Comparing one entry at both ends: by checksum and, where the request asks for it, by what else it carries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
-from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, untold
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.seen import Look, Seen, content_difference, shared
@@ -89,13 +89,13 @@ class Verifier:
         try:
             look = expected()
             found, refusal = self._found(entry.placed.path, listed)
-            here = look.beside({} if self.certifies else told_of(found))
+            here = look.against({} if self.certifies else stored_sums(found))
             if self._skips_symlinks and here.attributes is not None and here.attributes.is_symlink:
                 return Verified(Outcome.because(entry, Reason.SYMLINK), 0, 0)
             denied = Reason.NOT_VERIFIED
             if refusal is not None:
                 raise refusal
-            there = self.look(self._destination, *_comparable(entry, found)).beside(here.sums)
+            there = self.look(self._destination, *_comparable(entry, found)).against(here.sums)
             here, there = shared(here, there)
             problem = worst(differences_of(entry, here, there, self.rules, links))
             if problem is None and self.certifies and not here.sha256 and entry.kind is not Kind.DIRECTORY:
@@ -118,9 +118,9 @@ class Verifier:
             outcome = Outcome.because(entry, *problem)
         if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
-        told = told_whole(entry, here, self.rules)
+        known = attributes_known(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
-        return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy, here.attributes)
+        return Verified(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
 
     def _held(self, entry: Entry) -> ItemError | None:
         """The answer for an entry that is held, and so left out; ``None`` for any other. A HEAD alone does not tell."""
@@ -156,21 +156,21 @@ class Verifier:
                 return Look(Seen())
             known = None if found is None else found.attributes
             return Look(Seen(attributes=attributes_of(tree, entry) if known is None else known))
-        is_told = found is not None and found.attributes is not None and not self.certifies
-        seen = Seen(told_of(found), found.attributes) if found is not None and is_told else Seen()
-        return Look(seen, lambda told: self.read(tree, entry, told))
+        is_stored = found is not None and found.attributes is not None and not self.certifies
+        seen = Seen(stored_sums(found), found.attributes) if found is not None and is_stored else Seen()
+        return Look(seen, lambda sums: self.read(tree, entry, sums))
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
         """The CRC64NVME of all bytes of an entry. Raises as ``read``."""
         return from_base64(self.read(tree, entry, {}).crc64nvme)
 
-    def read(self, tree: Tree, entry: Entry, told: Sums) -> Seen:
-        """An entry whose bytes are read block by block, beside an end that tells checksums.
+    def read(self, tree: Tree, entry: Entry, wanted: Sums) -> Seen:
+        """An entry whose bytes are read block by block, where the other end has stored checksums.
 
         Raises ``ItemError`` and ``TimeUp``.
         """
         with closing(tree.open(entry)) as source:
-            sums = RunningSums(told)
+            sums = RunningSums(wanted)
             content = ContentDigest(entry.size) if self.certifies else None
             for offset in range(0, entry.size, tuning.BLOCK_BYTES):
                 if offset and self.deadline.passed:
@@ -206,7 +206,7 @@ def attributes_of(tree: Tree, entry: Entry) -> Attributes:
         return source.attributes
 
 
-def told_of(found: Found | None) -> Sums:
+def stored_sums(found: Found | None) -> Sums:
     """The checksums that a store keeps of all bytes of an entry."""
     if found is None or found.crc64nvme is None:
         return {} if found is None else found.others
@@ -253,6 +253,6 @@ def worst(found: list[ValueDifference]) -> tuple[Reason, str] | None:
     return (found[0].reason, "; ".join(one.text for one in found)) if found else None
 
 
-def told_whole(entry: Entry, here: Seen, rules: Rules | None) -> bool:
-    """Whether all that was to be compared beside the bytes could be; true where nothing was, or nothing was seen."""
-    return rules is None or here.attributes is None or not untold(entry.kind, here.attributes, rules)
+def attributes_known(entry: Entry, here: Seen, rules: Rules | None) -> bool:
+    """Whether all attributes that were to be compared could be; true where none were, or nothing was seen."""
+    return rules is None or here.attributes is None or not lacks_attributes(entry.kind, here.attributes, rules)

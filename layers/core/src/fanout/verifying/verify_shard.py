@@ -75,7 +75,7 @@ class SecondLook(Struct, frozen=True):
             return self.compare(item)
         proof = self.proofs[entry.path]
         checksum = proof.checksum
-        # Without one both stores told another checksum: they tell it again, and no byte is read.
+        # Without one both stores have another checksum: they return it again, and no byte is read.
         if not checksum or entry.path in self.links or not proof.holds(entry, self._copy_of(entry)):
             return None
         digest = entry_digest(entry, checksum)
@@ -126,7 +126,7 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
         work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = task.left(work.items(), known)
-    # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
+    # The shard of a copy says what the destination held before it, and a mount has no ETags.
     is_pinned = plan.request.course.compares and plan.request.destination.is_keyed
     outcomes = _verify(left, links, verifier, task, outcomes_id, is_pinned=is_pinned)
     if plan.request.course.compares:
@@ -148,7 +148,7 @@ def _verify(
     outcomes: dict[int, Outcome] = {}
     certified: dict[int, Proof] = {}
     pins: dict[int, tuple[str, str]] = {}
-    not_told: list[int] = []
+    unknown: list[int] = []
     held: list[int] = []
     digest = TreeDigest()
     cut_off: list[tuple[int, Work]] = []
@@ -167,7 +167,7 @@ def _verify(
     for index, verified in task.notes().along(done, lambda one: one.outcome.size):
         outcomes[index] = in_move(verified.outcome, entries[index], plan)
         if not verified.is_told_whole:
-            not_told.append(index)
+            unknown.append(index)
         reason = verified.outcome.reason
         if reason is not None and reason.is_held and outcomes[index].result is Result.SKIPPED:
             held.append(index)
@@ -179,7 +179,7 @@ def _verify(
         outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "reads"))
     if outcomes:
         ledger.write_rows(keys.digests_key(shard.id, nonce), map(digest_row, digest.directories()))
-        write_indexes(keys.not_told_prefix(shard.id), nonce, not_told, ledger)
+        write_indexes(keys.not_told_prefix(shard.id), nonce, unknown, ledger)
         write_indexes(keys.held_prefix(shard.id), nonce, held, ledger)
         write_unread(shard.id, nonce, outcomes, ledger)
         if verifier.certifies:

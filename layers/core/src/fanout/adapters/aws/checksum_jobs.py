@@ -87,8 +87,8 @@ class S3ChecksumJobs:
             if found["JobId"] != job_id:
                 raise Transient(f"s3:DescribeJob on {job_id}: the answer is about {found['JobId']}")
             state = _ENDS.get(found["Status"], JobState.AT_WORK)
-            told = found.get("FailureReasons", [])
-            reasons = [f"{one.get('FailureCode', '')} {one.get('FailureReason', '')}" for one in told]
+            failed = found.get("FailureReasons", [])
+            reasons = [f"{one.get('FailureCode', '')} {one.get('FailureReason', '')}" for one in failed]
             ended = found.get("TerminationDate")
             said = "; ".join(reasons) or f"it is {found['Status']}"
             return JobLook(state, said if state is JobState.FAILED else "", ended.timestamp() if ended else 0.0)

@@ -257,11 +257,11 @@ class PosixFileSystem:
     def fence(
         self,
         known: Sequence[Fence],
-        beside: Callable[[], Collection[str]],
+        concurrent: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
     ) -> bool:
         """See ``ports.file_system.FileSystem``: removes the staging directories of the other runs."""
-        return fence_others(self._staging, self._stages, known, beside, may_fence)
+        return fence_others(self._staging, self._stages, known, concurrent, may_fence)
 
     def clear(self) -> None:
         try:

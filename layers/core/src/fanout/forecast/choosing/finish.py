@@ -60,7 +60,7 @@ class FinishMode(Struct, frozen=True):
 
 
 class Finish(Struct, frozen=True):
-    """``limits.finish_by`` of a forecast: when that is, the plan that is taken and why, and those beside it.
+    """``limits.finish_by`` of a forecast: when that is, the plan that is taken and why, and the others.
 
     ``functions`` is 0 where no plan ends in time; ``nearest`` is then what to type instead, else empty.
     ``seconds_left`` and ``predicted_seconds`` are from the choice on. ``ended_at``, ``reached`` and ``outcome`` are
@@ -141,10 +141,10 @@ def reached(
     """The outcome: when the run ended, whether everything was done by then, and the phase that made it so."""
     early, off = at - ended, {name: took - predicted.get(name, 0.0) for name, took in actual.items()}
     phase = max(off, key=lambda name: abs(off[name]), default="")
-    beside = f"{length_text(abs(early))} {'before' if early >= 0 else 'after'} {utc(at)}"
+    margin = f"{length_text(abs(early))} {'before' if early >= 0 else 'after'} {utc(at)}"
     why = f"; {phase} took {_apart(off[phase])} than predicted" if phase else ""
     left = "" if whole else ", with work left"
-    outcome = f"ended at {utc(ended)}{left}, {beside}; {finish.predicted_end} was predicted{why}"
+    outcome = f"ended at {utc(ended)}{left}, {margin}; {finish.predicted_end} was predicted{why}"
     return replace(finish, ended_at=utc(ended), reached=whole and early >= 0, outcome=outcome)
 
 

@@ -1,4 +1,4 @@
-"""A run that has ended beside itself at other settings: functions, a throughput mode, memory, a rate.
+"""A run that has ended, compared with itself at other settings: functions, a throughput mode, memory, a rate.
 
 Taken as they were: the listing, what follows the copy, the waits of failed attempts, what others use of a file system.
 What the pacing would do to the number of functions is not replayed; the rate that keeps burst credits is.

@@ -10,10 +10,10 @@ must be copied, never that it need not be. The index of an earlier run (see ``co
 | holds it, its destination not seen after the copy | looked at; copied if it was written after that run   |
 | is missing or cannot be read                      | looked at                                            |
 
-| from, to    | told by the listing                   | else one HEAD for each bucket end: unchanged if       |
+| from, to    | shown by the listing                  | else one HEAD for each bucket end: unchanged if       |
 |-------------|---------------------------------------|-------------------------------------------------------|
 | mount, S3   | nothing                               | ``file-mtime`` is the file's mtime, and nothing       |
-|             |                                       | that the file tells is lost (``told``)                |
+|             |                                       | that the file has is lost (``kept_attributes``)       |
 | S3, mount   | the file's mtime is the Last-Modified | the file's mtime is the one that a copy gives it:     |
 |             | in whole seconds: unchanged           | ``file-mtime`` or, without it, the Last-Modified      |
 | S3, S3      | nothing: an ETag is that of the bytes | the destination tells all metadata that the source    |
@@ -21,9 +21,9 @@ must be copied, never that it need not be. The index of an earlier run (see ``co
 |             |                                       | or, without these, both have a ``file-mtime``         |
 
 An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone, and an object that
-lost what its source tells (``told``). If a HEAD gives no proof, the pair is unchanged only if the earlier run copied
-this very source and the object was written during that run. A directory in a bucket is proved like a file; on a mount
-its times alone count.
+lost what its source has (``kept_attributes``). If a HEAD gives no proof, the pair is unchanged only if the earlier run
+copied this very source and the object was written during that run. A directory in a bucket is proved like a file; on a
+mount its times alone count.
 
 With ``attributes.mtime: now`` a copy has no mtime that its object tells. The file is then unchanged if its mtime is not
 before the Last-Modified: the copy was made after the object was written.
@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from enum import Enum
 
-from fanout.listing.deciding.told import MOUNT_TELLS, loses, loses_metadata, names_of
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, loses, loses_metadata, names_of
 from fanout.model.columns import FileColumns
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, same_simple_etag, whole_seconds
 from fanout.request.proven_ends import Ends

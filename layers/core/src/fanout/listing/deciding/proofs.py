@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS
 from fanout.listing.deciding.proof_rules import (
     Looked,
     evident,
     evident_files,
     looked,
 )
-from fanout.listing.deciding.told import MOUNT_TELLS
-from fanout.listing.index.copied_index import Standing
+from fanout.listing.index.copied_index import Verdict
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
@@ -73,13 +73,13 @@ class Proofs:
         """``None`` if all are proved."""
         if self._ends is None:
             return None
-        standings = self._earlier.standings(source, destination)
-        if standings is None:
+        verdicts = self._earlier.verdicts(source, destination)
+        if verdicts is None:
             return None
         shown = evident_files(self._ends, source, destination)
         unproven = [
-            standing is not Standing.VOUCHED and (standing is Standing.DIFFERS or not is_shown)
-            for standing, is_shown in zip(standings, shown, strict=True)
+            verdict is not Verdict.VOUCHED and (verdict is Verdict.DIFFERS or not is_shown)
+            for verdict, is_shown in zip(verdicts, shown, strict=True)
         ]
         return unproven if any(unproven) else None
 
@@ -97,14 +97,14 @@ class Proofs:
         ends = self._directory_ends if source.kind is Kind.DIRECTORY else self._ends
         if ends is None:
             return decision
-        standing = self._earlier.standing(source, destination)
-        if standing is Standing.DIFFERS:
+        verdict = self._earlier.verdict(source, destination)
+        if verdict is Verdict.DIFFERS:
             return Decision.COPY
-        if standing is Standing.VOUCHED or evident(ends, source, destination):
+        if verdict is Verdict.VOUCHED or evident(ends, source, destination):
             return decision
-        if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
+        if verdict is Verdict.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
             return Decision.COPY
-        written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
+        written_then = verdict is Verdict.COPIED and self._earlier.was_written_then(destination)
         # That run may have left what somebody else wrote then.
         written_then = written_then and self._replaces_all
         return partial(self._look, ends, source, destination, written_then)

@@ -6,8 +6,8 @@ so what lies below that is its own.
 | the note at the destination        | at the source      | a run that writes, below ``versions/`` and at the link |
 |------------------------------------|--------------------|--------------------------------------------------------|
 | none                               | any                | copies, and a sync deletes                             |
-| stands there                       | the same text      | copies: the destination is a copy of that tree         |
-| stands there                       | none, or another   | rejects what it would copy; a sync leaves all of it    |
+| exists there                       | the same text      | copies: the destination is a copy of that tree         |
+| exists there                       | none, or another   | rejects what it would copy; a sync leaves all of it    |
 
 What is deleted is asked for the note again, whatever the source holds: see ``adapters.posix.deletion``.
 """

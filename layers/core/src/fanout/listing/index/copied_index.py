@@ -49,7 +49,7 @@ _A_ROW = 1_000
 _NOT_OF_THE_TREES = fields_up_to(Decides.ACTION)
 
 
-class Standing(Enum):
+class Verdict(Enum):
     """The state of a pair in the index; the table above."""
 
     UNKNOWN = "unknown"
@@ -83,13 +83,13 @@ def transfer_digest(plan: Plan) -> str:
     return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
 
-def standing(known: State | None, found: State) -> Standing:
+def verdict(known: State | None, found: State) -> Verdict:
     """The state by the table above, of a part that can be read; ``known`` is the part's record of a path."""
     if known == found:
-        return Standing.VOUCHED
+        return Verdict.VOUCHED
     if known is None or known[:4] != found[:4] or known[4] is not None:
-        return Standing.DIFFERS
-    return Standing.COPIED
+        return Verdict.DIFFERS
+    return Verdict.COPIED
 
 
 def _states(source: FileColumns, destination: FileColumns | None) -> Iterator[State]:
@@ -165,22 +165,22 @@ class IndexPart:
         """The states by path."""
         return self._known
 
-    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing]:
+    def verdicts(self, source: FileColumns, destination: FileColumns) -> list[Verdict]:
         """The state of each file; all must lie in the part's bounds."""
         known = list(map(self._known.get, source.paths))
         found = list(_states(source, destination))
         if known == found:
-            return [Standing.VOUCHED] * len(known)
-        return list(map(standing, known, found))
+            return [Verdict.VOUCHED] * len(known)
+        return list(map(verdict, known, found))
 
     def holds(self, source: Entry) -> bool:
         """Whether the source was the same."""
         known = self._known.get(source.path)
         return known is not None and known[:4] == _state(source, None)[:4]
 
-    def standing(self, source: Entry, destination: Entry) -> Standing:
+    def verdict(self, source: Entry, destination: Entry) -> Verdict:
         """The state of an entry."""
-        return standing(self._known.get(source.path), _state(source, destination))
+        return verdict(self._known.get(source.path), _state(source, destination))
 
 
 class Index(Struct, frozen=True):

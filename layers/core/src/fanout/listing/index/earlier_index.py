@@ -16,7 +16,7 @@ from fanout.listing.index.copied_index import (
     IndexOf,
     IndexPart,
     IndexRows,
-    Standing,
+    Verdict,
     indexed_kinds,
     keeps_index,
     transfer_digest,
@@ -100,26 +100,26 @@ class EarlierIndex:
         """Paths between which that run had about ``tuning.PIECE_ENTRIES`` entries each."""
         return self._files.marks
 
-    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing] | None:
+    def verdicts(self, source: FileColumns, destination: FileColumns) -> list[Verdict] | None:
         """The state of each pair; ``None`` if the index vouches for all."""
         if self._earlier is None:
-            return [Standing.UNKNOWN] * len(source)
-        found: list[Standing] = []
+            return [Verdict.UNKNOWN] * len(source)
+        found: list[Verdict] = []
         for file, some in groupby(self._files.holding_each(source.paths)):
             start = len(found)
             end = start + sum(1 for _ in some)
             part = self._part(file) if file else _NOTHING
             here, there = source.part(start, end), destination.part(start, end)
-            found += [Standing.UNKNOWN] * (end - start) if part is None else part.standings(here, there)
-        return None if found.count(Standing.VOUCHED) == len(found) else found
+            found += [Verdict.UNKNOWN] * (end - start) if part is None else part.verdicts(here, there)
+        return None if found.count(Verdict.VOUCHED) == len(found) else found
 
-    def standing(self, source: Entry, destination: Entry) -> Standing:
+    def verdict(self, source: Entry, destination: Entry) -> Verdict:
         """The state of a pair; between a bucket and a mount, of one that is no directory."""
         if self._earlier is None:
-            return Standing.UNKNOWN
+            return Verdict.UNKNOWN
         file = self._files.holding(source.path)
         part = self._part(file) if file else _NOTHING
-        return Standing.UNKNOWN if part is None else part.standing(source, destination)
+        return Verdict.UNKNOWN if part is None else part.verdict(source, destination)
 
     def holds(self, source: Entry) -> bool:
         """Whether the earlier run listed the same state of a file or symlink of the source."""

@@ -121,7 +121,7 @@ def _speakable(path: str) -> str:
     try:
         return os.fsdecode(os.fsencode(path))
     except UnicodeEncodeError as error:
-        raise BrokenRow(f"holds {error.object[error.start]!a}, which stands for no byte of a name") from error
+        raise BrokenRow(f"holds {error.object[error.start]!a}, which encodes no byte of a name") from error
 
 
 def _reason_against(path: str, request: Request) -> Reason | None:

@@ -11,7 +11,7 @@ A key as a file path, component by component:
 | ``.`` and ``..``                                            | ``^2E`` and ``^2E^2E``            |
 | NUL, ``^``                                                  | ``^00``, ``^5E``                  |
 | first one that begins with the name of a staging directory  | ``^2E`` in place of its first dot |
-| directory of a name that is a file too (``a`` beside ``a/b``)| a ``^`` more at its end           |
+| directory of a name that is a file too (``a`` and ``a/b``)   | a ``^`` more at its end           |
 
 A file path as a key: ``^`` and every byte that is not UTF-8 become ``^`` and two digits.
 """
@@ -25,7 +25,7 @@ from collections.abc import Collection
 from fanout.model.path_rules import STAGING_PREFIX
 
 EMPTY = "^"
-BESIDE_FILE = "^"
+OF_A_FILE_TOO = "^"
 _ESCAPE = re.compile(r"\^([0-9A-F]{2})?")
 _IN_KEYS = re.compile("[\0^]")
 _IN_FILE_NAMES = re.compile("[\udc80-\udcff^]")
@@ -33,16 +33,16 @@ _IN_FILE_NAMES = re.compile("[\udc80-\udcff^]")
 
 def escape_key(key: str, *, is_directory: bool, files_above: Collection[str] = ()) -> str:
     """The file path of a key; ``files_above`` are the keys that are files and directories above it."""
-    beside = {len(name) for name in files_above}
-    return _escape_key(key, is_directory, beside)
+    file_ends = {len(name) for name in files_above}
+    return _escape_key(key, is_directory, file_ends)
 
 
-def _escape_key(key: str, is_directory: bool, beside: Collection[int]) -> str:
+def _escape_key(key: str, is_directory: bool, file_ends: Collection[int]) -> str:
     names, end = [], -1
     for position, name in enumerate((key[:-1] if is_directory else key).split("/")):
         end += len(name) + 1
         escaped = _escape_component(name, first=not position)
-        names.append(escaped + BESIDE_FILE if end in beside else escaped)
+        names.append(escaped + OF_A_FILE_TOO if end in file_ends else escaped)
     return "/".join(names) + ("/" if is_directory else "")
 
 
@@ -58,27 +58,27 @@ def _escape_component(name: str, *, first: bool) -> str:
 def unescape_path(path: str, *, is_directory: bool) -> tuple[str, list[str]] | None:
     """The key of a file path, and the paths that must be files for it; ``None`` for what ``escape_key`` never makes.
 
-    A directory that ends in ``^`` maps back to a key only if the file of that name exists beside it.
+    A directory that ends in ``^`` maps back to a key only if a file of that name exists too.
     """
     names: list[str] = []
-    beside: set[int] = set()
+    file_ends: set[int] = set()
     siblings: list[str] = []
     end, path_end = -1, -1
     for component in (path[:-1] if is_directory else path).split("/"):
         path_end += len(component) + 1
-        marked = len(component) > 1 and component.endswith(BESIDE_FILE)
-        name = _unescape(component.removesuffix(BESIDE_FILE) if marked else component, empty=True)
+        marked = len(component) > 1 and component.endswith(OF_A_FILE_TOO)
+        name = _unescape(component.removesuffix(OF_A_FILE_TOO) if marked else component, empty=True)
         if name is None:
             return None
         names.append(name)
         end += len(name) + 1
-        if marked and not end:  # beside the file of the empty key, which no bucket holds
+        if marked and not end:  # would need a file of the empty key, which no bucket holds
             return None
         if marked:
-            beside.add(end)
-            siblings.append(path[: path_end - len(BESIDE_FILE)])
+            file_ends.add(end)
+            siblings.append(path[: path_end - len(OF_A_FILE_TOO)])
     key = "/".join(names) + ("/" if is_directory else "")
-    if not key or _escape_key(key, is_directory, beside) != path or (not is_directory and end in beside):
+    if not key or _escape_key(key, is_directory, file_ends) != path or (not is_directory and end in file_ends):
         return None
     return key, siblings
 

@@ -135,7 +135,7 @@ def _is_file(entry: Entry | None) -> bool:
 
 
 def may_be_both(request: Request) -> bool:
-    """Whether keys become files, so that ``a`` beside ``a/b`` may occur and matters."""
+    """Whether keys become files, so that ``a`` and ``a/b`` may both occur, which matters."""
     return request.source.is_keyed and not request.destination.is_keyed
 
 

@@ -1,6 +1,6 @@
 """Globs over paths, turned into one regular expression; docs/how-to/filters.md is the contract.
 
-| in a pattern  | stands for                                                        |
+| in a pattern  | matches                                                           |
 |---------------|-------------------------------------------------------------------|
 | ``*``         | any characters within one name, none too                          |
 | ``?``         | one character within one name                                     |
@@ -78,7 +78,7 @@ def _name(name: str) -> str:
         char = name[position]
         if char == "*":
             if name.startswith("**", position):
-                raise ValueError("holds ** beside other characters; it stands for whole directories, as in **/name")
+                raise ValueError("holds ** next to other characters; it matches whole directories, as in **/name")
             chunks.append("")
             position += 1
         elif char == "[":

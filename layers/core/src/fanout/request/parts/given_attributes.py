@@ -122,7 +122,7 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
         return known.mode & ~_SET_ID  # they would act in the name of an owner who is not the source's
 
     def _times(self, entry: Entry, known: Attributes) -> tuple[int | None, int | None, int | None]:
-        """mtime, atime and the time that stands for the former."""
+        """mtime, atime and the time that replaces the former."""
         if self.mtime is None or (known.mtime_ns is not None and not self.override):
             return known.mtime_ns, known.atime_ns, known.modified_ns
         if self.mtime is Mtime.NOW:

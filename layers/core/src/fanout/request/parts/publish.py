@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 # The directory of the versions, next to the link.
 VERSIONS = "versions"
 INSIDE_VERSIONS = f"{VERSIONS}/"
-# Beside them: whose versions they are.
+# Next to them: whose versions they are.
 PUBLISHER = ".publisher"
 # Chosen: a file that never changes has a name in each version, and EFS allows a file 177 of them.
 MOST_KEPT = 100

@@ -54,12 +54,12 @@ class Look(Struct, frozen=True):
     seen: Seen
     read: Callable[[Sums], Seen] | None = None
 
-    def beside(self, told: Sums) -> Seen:
-        """This end, to be compared with one that tells these checksums; the module's table is the contract."""
+    def against(self, theirs: Sums) -> Seen:
+        """This end, to be compared with one that has these checksums; the module's table is the contract."""
         own = self.seen.sums
-        if self.read is None or (own and (not told or in_common(own, told))):
+        if self.read is None or (own and (not theirs or in_common(own, theirs))):
             return self.seen
-        return self.read(told)
+        return self.read(theirs)
 
 
 def content_difference(here: Seen, there: Seen) -> str:

@@ -38,16 +38,16 @@ def find_mark(directories: Directories, root: str, name: str) -> str | None:
 
     A staging directory that cannot be entered is another function's, and counts. Raises ``Transient``.
     """
-    found = (where for where in (root, *_above(root)) if _stands(directories, where, f"{name}/{_NAME}"))
+    found = (where for where in (root, *_above(root)) if _exists(directories, where, f"{name}/{_NAME}"))
     return next(found, None)
 
 
 def find_staged(directories: Directories, root: str, run_ids: Collection[str]) -> str | None:
-    """One of the runs that stage in a directory above ``root``, or in the versions beside it. Raises ``Transient``."""
+    """One of the runs that stage in a directory above ``root``, or in the versions next to it. Raises ``Transient``."""
     for where in _above(root):
         for place in (where, f"{where}{INSIDE_VERSIONS}"):
             for run_id in run_ids:
-                if _stands(directories, place, f"{STAGING_PREFIX}{run_id}"):
+                if _exists(directories, place, f"{STAGING_PREFIX}{run_id}"):
                     return run_id
     return None
 
@@ -59,7 +59,7 @@ def _above(root: str) -> Iterator[str]:
         yield root
 
 
-def _stands(directories: Directories, where: str, path: str) -> bool:
+def _exists(directories: Directories, where: str, path: str) -> bool:
     try:
         with directories.hold(where) as here:
             return os.stat(path, dir_fd=here, follow_symlinks=False) is not None
@@ -79,7 +79,7 @@ def fence_others(
     staging: Staging,
     root: str,
     known: Sequence[Fence],
-    beside: Callable[[], Collection[str]],
+    concurrent: Callable[[], Collection[str]],
     may_fence: Callable[[str], None],
 ) -> bool:
     """As ``FileSystem.fence`` of ``ports``, for the tree at ``root`` of the run that ``staging`` belongs to.
@@ -90,7 +90,7 @@ def fence_others(
         others = staging.others()
     except OSError as error:
         raise Transient(f"looking for other runs' staging directories below /{root}: {error.strerror}") from error
-    spared = beside() if others else ()
+    spared = concurrent() if others else ()
     strays = [Fence(root, run_id) for run_id in others if run_id not in spared]
     for stray in strays:
         if stray not in known:

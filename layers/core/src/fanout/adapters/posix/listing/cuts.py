@@ -38,7 +38,7 @@ def cuts_of_directories(directories: Directories, root: str, segment: Segment, w
 
 
 class _Sample:
-    """A bounded sample of a directory's names; each stands for ``stands_for`` of them."""
+    """A bounded sample of a directory's names; each represents ``stands_for`` of them."""
 
     def __init__(self) -> None:
         self._names: list[tuple[str, bool]] = []

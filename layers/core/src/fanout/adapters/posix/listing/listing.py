@@ -138,7 +138,7 @@ class _Listing:
             yield entry
 
     def _checked(self, entry: Entry) -> Entry:
-        """The directory, or that it cannot be listed: both its names and what they stand for must be readable."""
+        """The directory, or that it cannot be listed: both its names and their entries must be readable."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 os.stat(".", dir_fd=descriptor)

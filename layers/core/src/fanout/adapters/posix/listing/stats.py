@@ -97,7 +97,7 @@ _Found = TypeVar("_Found")
 
 
 class Stats:
-    """Asks for what names stand for: in threads where the file system answers slowly, as one over a network does."""
+    """Asks for the entries of names: in threads where the file system answers slowly, as one over a network does."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None

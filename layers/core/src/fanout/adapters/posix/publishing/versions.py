@@ -43,7 +43,7 @@ _NOTE_BYTES = 64 * 1024
 
 
 class PosixVersions:
-    """The ``Versions`` beside one of them."""
+    """The ``Versions`` of the directory that holds one of them."""
 
     def __init__(self, directories: Directories, staging: Staging, place: str, link: str) -> None:
         """``place`` is that of a version, ``ROOT/versions/ID/``."""
@@ -90,7 +90,7 @@ class PosixVersions:
                 return {name: _note_of(above, name) for name in sorted(noted) if _is_directory(above, name)}
 
     def _names(self) -> list[str]:
-        """The names beside the versions, and theirs; nothing before the first run publishes."""
+        """All names in the directory of the versions; nothing before the first run publishes."""
         try:
             with self._directories.hold(self._above) as above:
                 return os.listdir(above)
@@ -115,7 +115,7 @@ class PosixVersions:
             except FileNotFoundError:
                 return None
 
-    def stands(self, path: str) -> Made | None:
+    def entry_at(self, path: str) -> Made | None:
         parent, slash, name = path.rpartition("/")
         with self._translated(_READING):
             try:

@@ -38,7 +38,7 @@ _SAID = re.compile(
 )
 _ACCOUNT = re.compile(r"arn:[\w-]+:\w+:[\w-]*:(\d{12}):")
 
-# By what S3 names in its reason, the first that it names: where the permission is missing, or where a Deny stands.
+# By what S3 names in its reason, the first that it names: where the permission is missing, or where a Deny is.
 # ``owner`` is the account of the resource, ``caller`` that of the role.
 _PLACES = {
     "identity-based polic": "the policies of {who} ({given})",

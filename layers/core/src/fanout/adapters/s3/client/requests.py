@@ -60,7 +60,7 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class S3Requests:
-    """Sends signed requests to the buckets of one region, and to others of which it is told. Threads may share it."""
+    """Sends signed requests to buckets of one region, and of others once it knows them. Threads may share it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The checksum of the whole that a store tells of a big file that is only compared, in place of all its blocks.
+"""The checksum of the whole that a store keeps of a big file, taken where the file is only compared: no block is read.
 
 Only CRC64NVME counts, which the checksums of the blocks at the other end make up. Whoever compares a part asks, and
 notes the answer for the whole file; ``compared_big_files`` takes it where the end's blocks were not all read.
@@ -32,7 +32,7 @@ class End(StrEnum):
         return keys.source_id(shard_id) if self is End.SOURCE else keys.verified_id(shard_id)
 
 
-class ToldWhole(Struct, frozen=True):
+class StoredWhole(Struct, frozen=True):
     """One answer of a store: the CRC64NVME as S3 writes it, the attributes, and the pin of the object."""
 
     crc64nvme: str
@@ -40,10 +40,10 @@ class ToldWhole(Struct, frozen=True):
     pin: str
 
 
-def note_told(end: End, big: BigFile, task: ShardTask) -> Progress | None:
-    """Note what the store tells; ``None`` where the blocks have to be read.
+def note_stored(end: End, big: BigFile, task: ShardTask) -> Progress | None:
+    """Note the stored checksum; ``None`` where the blocks have to be read.
 
-    That is where it tells nothing, for a certificate, where the request leaves out what only the reading shows, and
+    That is where it has none, for a certificate, where the request leaves out what only the reading shows, and
     for an object that is not the one to compare or cannot be asked about: the reading says what is wrong with it.
     """
     plan, entry = task.plan, big.entry if end is End.SOURCE else big.entry.placed
@@ -58,8 +58,8 @@ def note_told(end: End, big: BigFile, task: ShardTask) -> Progress | None:
         return None
     if found is None or found.crc64nvme is None or found.attributes is None or not _is_wanted(end, big, found):
         return None
-    told = ToldWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
-    task.ledger.write(keys.told_key(big.id, end.value), told)
+    stored = StoredWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
+    task.ledger.write(keys.stored_key(big.id, end.value), stored)
     assert task.shard.blocks is not None
     size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
     return Progress(task.shard.items, True, Count(0, size))

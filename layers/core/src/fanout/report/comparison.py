@@ -26,17 +26,17 @@ class Figure(Struct, frozen=True):
     change: str
 
 
-class Beside(Struct, frozen=True):
+class Comparison(Struct, frozen=True):
     """The run before, and the rows of the table."""
 
     earlier: EarlierRun
     rows: list[Figure]
 
 
-def beside(summary: SummaryDocument, this: EarlierRun) -> Beside | None:
+def compared(summary: SummaryDocument, this: EarlierRun) -> Comparison | None:
     """The table, with the figures of this run; ``None`` where no earlier run is on record."""
     earlier = summary.earlier
-    return None if earlier is None else Beside(earlier, list(_rows(summary.mode, this, earlier)))
+    return None if earlier is None else Comparison(earlier, list(_rows(summary.mode, this, earlier)))
 
 
 def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Figure]:
@@ -66,8 +66,8 @@ def _bad(run: EarlierRun) -> int:
 
 def _row(name: str, this: N | None, before: N | None, show: Callable[[N], str]) -> Figure:
     shown = ["" if value is None else show(value) for value in (this, before)]
-    told = "" if this is None or before is None or shown[0] == shown[1] else change(this, before)
-    return Figure(name, shown[0], shown[1], told)
+    changed = "" if this is None or before is None or shown[0] == shown[1] else change(this, before)
+    return Figure(name, shown[0], shown[1], changed)
 
 
 def change(this: float, before: float) -> str:

@@ -19,7 +19,8 @@ from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.partition.partition_shards import partition_shards
 from fanout.resuming.carry_over import list_or_carry_over
 from tests.support.flow import World
-from tests.support.memory import MemoryTree, Stored
+from tests.support.memory import MemoryTree
+from tests.support.memory_files import Stored
 from tests.support.memory_store import MemoryStore
 from tests.support.resumed import shards_of
 

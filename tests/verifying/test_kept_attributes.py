@@ -1,4 +1,4 @@
-"""What an end does not tell, or tells unreadably: copy, verification and move go by one rule (``deciding.told``)."""
+"""Attributes that an end lacks or holds unreadably: copy, verification and move have one rule (``kept_attributes``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.listing.deciding.told import MOUNT_TELLS, Kept, kept, loses, names_of
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, Kept, kept, loses, names_of
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind, Says
 from fanout.model.outcome import Reason

@@ -1,4 +1,4 @@
-"""This run beside the one before it: the rows by mode, and how a change is told."""
+"""This run compared with the one before it: the rows by mode, and how a change is shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fanout.books.summary_document import Planned, Status, SummaryDocument, figures_of, totals_of
 from fanout.model.books import Books, Count
 from fanout.model.outcome import Result
-from fanout.report.beside import beside, change
+from fanout.report.comparison import change, compared
 from fanout.request.course import Mode
 from tests.support.summaries import summary_of
 
@@ -41,7 +41,7 @@ def run(mode: Mode, copied: int, seconds: float, **fields: object) -> SummaryDoc
 def rows(mode: Mode, **fields: object) -> dict[str, tuple[str, str, str]]:
     before = replace(figures_of(run(mode, 8, 20.0, **fields)), run_id="run-0", dollars=0.04)
     summary = run(mode, 4, 30.0, **fields, earlier=before)
-    found = beside(summary, figures_of(summary))
+    found = compared(summary, figures_of(summary))
     assert found is not None and found.earlier is before
     return {row.name: (row.this, row.before, row.change) for row in found.rows}
 
@@ -67,13 +67,13 @@ def test_a_mode_shows_its_own_work(mode: Mode, name: str, this: str) -> None:
 
 def test_without_an_earlier_run_there_is_no_table() -> None:
     summary = run(Mode.COPY, 4, 30.0)
-    assert beside(summary, figures_of(summary)) is None
+    assert compared(summary, figures_of(summary)) is None
 
 
 def test_a_change_that_the_shown_figures_do_not_show_is_none() -> None:
     assert rows(Mode.COPY)["Failed or rejected"] == ("2", "2", "")
     summary = run(Mode.COPY, 4, 30.001, earlier=figures_of(run(Mode.COPY, 4, 30.0)))
-    found = beside(summary, figures_of(summary))
+    found = compared(summary, figures_of(summary))
     assert found is not None and [row.change for row in found.rows] == [""] * len(found.rows)
 
 

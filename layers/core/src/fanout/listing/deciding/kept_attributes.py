@@ -19,7 +19,7 @@ What follows, for each kind of entry (a symlink has no mode):
 | nothing to keep | no matter                             | no matter        | counted          | goes              |
 | cannot be kept  | no matter                             | no matter        | counted          | stays             |
 
-``compare: always`` copies whatever is told.
+``compare: always`` copies whatever the ends have.
 
 Inside S3 each header of an object's metadata is such an attribute, because S3 copies them all (``tells_metadata``).
 """
@@ -69,7 +69,7 @@ def loses(names: Iterable[str], source: Attributes, destination: Attributes) -> 
 
 
 def tells_metadata(attributes: Attributes) -> dict[str, str]:
-    """All that an object carries beside its bytes, by name."""
+    """All that an object carries in addition to its bytes, by name."""
     posix = {
         "file-permissions": None if attributes.mode is None else f"0{attributes.mode:06o}",
         "file-owner": attributes.uid,

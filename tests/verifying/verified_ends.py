@@ -13,7 +13,8 @@ from fanout.facts import units
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
-from tests.support.memory import MemoryEntryCopier, MemoryTree, Stored
+from tests.support.memory import MemoryEntryCopier, MemoryTree
+from tests.support.memory_files import Stored
 from tests.support.memory_store import MemoryStore
 from tests.support.two_mounts import TwoMounts
 

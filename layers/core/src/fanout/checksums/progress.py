@@ -1,4 +1,4 @@
-"""How far the computing of checksums is, in the run's ledger, and the reports that S3 writes beside it.
+"""How far the computing of checksums is, in the run's ledger, and the reports that S3 writes next to it.
 
 The ledger says which job is about which shard, and S3's role alone writes the reports: what is taken for a checksum
 never comes from the ledger. Every document is written once, so a task that runs twice goes on with the jobs that are
