@@ -15,7 +15,7 @@ from fanout.flow.calls import load
 from fanout.flow.events import batch_run_id
 from fanout.flow.steps import STEPS
 from fanout.ledger.run_places import run_prefix
-from fanout.ledger.run_seal import PROVERS
+from fanout.ledger.sealing import PROVERS
 from tests.support.definitions import definition
 
 NAMED = re.compile(r'"([a-z_.]+:[A-Za-z_]+)"')

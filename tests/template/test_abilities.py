@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from fanout.flow.steps import STEPS
-from fanout.ledger.run_seal import PROVERS, SIGNER
+from fanout.ledger.sealing import PROVERS, SIGNER
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
 PACKAGE = REPO / "layers/core/src/fanout"

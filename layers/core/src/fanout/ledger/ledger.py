@@ -13,9 +13,8 @@ from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.documents import Marker, Notes, PhaseBegan, Range, Totals, ranges_of
 from fanout.ledger.kept import KeptStore
-from fanout.ledger.objects import LedgerObjects
+from fanout.ledger.objects import LedgerObjects, Seal
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
-from fanout.ledger.run_seal import Seal
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome

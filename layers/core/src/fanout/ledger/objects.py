@@ -18,7 +18,6 @@ from msgspec import MsgspecError, Struct, convert, to_builtins
 from fanout.ledger import keys
 from fanout.ledger.documents import D, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
-from fanout.ledger.run_seal import Seal
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.ports.store import WorkStore
@@ -28,6 +27,14 @@ T = TypeVar("T")
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MsgspecError)
 ANOTHERS = "was written by somebody else, and is not replaced"
 START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
+
+
+class Seal(Struct, frozen=True):
+    """Seals all below a prefix with a secret; ``is_demanded``: what is read there must bear it."""
+
+    prefix: str
+    secret: Callable[[], bytes]
+    is_demanded: bool = True
 
 
 class LedgerObjects:

@@ -1,13 +1,66 @@
-"""Which ledger seals with a run's secret, and which takes only what is sealed: ``run_seal`` says who."""
+"""The seal of a run that is to be certified: a secret that only those who list, compare and sign can read.
+
+| who                                                          | the secret                                         |
+|--------------------------------------------------------------|----------------------------------------------------|
+| PlanTransfer                                                 | makes it, writes it below ``seals/``, seals with it |
+| ``PROVERS``: what lists, partitions and compares             | read it, seal with it, take nothing that lacks it  |
+| SummariseTransfer                                            | reads it, and demands it for what it signs         |
+| every other function, and whoever may write below ``runs/``  | cannot read it                                     |
+
+The roles hold this (templates/policies.yaml).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from functools import cache
 
+from msgspec import Struct
+
 from fanout.ledger import run_places
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.run_seal import PROVERS, SIGNER, RunSeal, Seal
+from fanout.ledger.objects import Seal
+from fanout.model.document import Json
+
+SECRET_BYTES = 32
+# The states whose functions write what a certificate is made from.
+PROVERS = frozenset(
+    (
+        "PlanTransfer",
+        "CheckMount",
+        "CheckOtherMount",
+        "ListSegment",
+        "ListDestination",
+        "GatherSegments",
+        "PartitionShards",
+        "RecordShardFailure",
+        "BeginVerification",
+        "VerifyShard",
+        "DigestShard",
+        "DigestDestination",
+    )
+)
+SIGNER = "SummariseTransfer"
+
+
+class RunSeal(Struct, frozen=True):
+    """The secret in hexadecimal, the prefix of the ledger that it seals, the execution's ARN, and what was asked.
+
+    ``plan`` and ``request`` are the digests of the run's plan and of its request, as their documents hold them.
+    """
+
+    secret: str
+    prefix: str
+    execution: str
+    plan: str
+    request: str
+
+
+def digest_of(row: Json) -> str:
+    """The SHA-256 of a JSON document, whatever the order of its fields."""
+    return hashlib.sha256(json.dumps(row, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def sealed_for(state: str, prefix: str, ledger: Ledger) -> Ledger:

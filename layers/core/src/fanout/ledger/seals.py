@@ -8,7 +8,7 @@
 Truncated, changed and empty objects, and those of another key, raise ``ValueError``. Objects without a seal come from
 an earlier version or from another writer; they are read if they can be decoded.
 
-A run that is to be certified has a secret besides (``run_seal``). With it an object also bears the first 128 bits of
+A run that is to be certified has a secret besides (``sealing``). With it an object also bears the first 128 bits of
 the HMAC-SHA-256 of key and content, in a line of 128 blanks and tabs, or in a field of gzip's header; a reader that
 has the secret takes no other object.
 """

@@ -17,8 +17,8 @@ from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.run_seal import SECRET_BYTES, RunSeal, Seal, digest_of
-from fanout.ledger.sealing import find_seal, write_seal
+from fanout.ledger.objects import Seal
+from fanout.ledger.sealing import SECRET_BYTES, RunSeal, digest_of, find_seal, write_seal
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json

@@ -32,8 +32,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import ANOTHERS
-from fanout.ledger.run_seal import digest_of
-from fanout.ledger.sealing import demanding, read_seal
+from fanout.ledger.sealing import demanding, digest_of, read_seal
 from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotFound, RunError, Transient, Unreachable
@@ -69,7 +68,7 @@ class Issuing(Struct, frozen=True):
 def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, context: Context) -> Issuing:
     """Write certificate.json of a run that succeeded, or say why there is none; nothing without a request for it.
 
-    It is made from what bears the run's seal (``ledger.run_seal``), which is read here once more, and from nothing
+    It is made from what bears the run's seal (``ledger.sealing``), which is read here once more, and from nothing
     else: the books of the copy, which it repeats, are named as such. An attempt that finds the certificate that it
     would issue, signed by its key, keeps it: what was handed out stays the one. Where KMS refuses to sign, or something
     else lies in the place of the certificate, the run ends with that error. Raises ``Throttled`` and ``Transient``,

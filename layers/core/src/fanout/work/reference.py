@@ -14,7 +14,7 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     ``apart`` is the mode of a run whose ends no function sees both of; ``digests`` names the end that is read before
     the other one, where such a run compares by checksum.
     ``publishes`` is there where the run publishes a version: its mode. ``moves`` is there in a move.
-    ``sealed`` is there in a run that is to be certified: below which prefix it seals (``ledger.run_seal``).
+    ``sealed`` is there in a run that is to be certified: below which prefix it seals (``ledger.sealing``).
     ``window`` is there where the request names one: each task is held to it before it reads anything.
     """
     request = plan.request
