@@ -67,5 +67,4 @@ class GivenSource:
 
     @cached_property
     def attributes(self) -> Attributes:
-        """The attributes of the entry."""
         return self._given(self._entry, self._source.attributes)

@@ -53,7 +53,6 @@ class TreeSums:
         self.destination.merge(other.destination)
 
     def certified(self) -> Certified:
-        """The sums so far."""
         return Certified(self.source.sum(), self.destination.sum())
 
 

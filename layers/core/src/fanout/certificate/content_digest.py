@@ -14,7 +14,6 @@ from fanout.model.shard import block_bytes_of
 
 
 def block_digest(data: bytes) -> bytes:
-    """The SHA-256 of a block."""
     return hashlib.sha256(data).digest()
 
 
@@ -44,7 +43,6 @@ class ContentDigest:
         self._open, self._filled = hashlib.sha256(), 0
 
     def update(self, data: bytes) -> None:
-        """Take the next piece."""
         view = memoryview(data)
         while view:
             piece = view[: self._block_bytes - self._filled]
@@ -55,7 +53,6 @@ class ContentDigest:
                 self._close()
 
     def hexdigest(self) -> str:
-        """The digest of what was given."""
         if self._filled:
             self._close()
         return content_digest(self._blocks)

@@ -53,11 +53,9 @@ class TreeDigest:
         self.bytes += other.bytes
 
     def sum(self) -> TreeSum:
-        """The sum so far."""
         return TreeSum(self.entries, self.bytes, base64.b64encode(self._state()).decode("ascii"))
 
     def hexdigest(self) -> str:
-        """The digest of the tree."""
         return hashlib.sha256(self._state()).hexdigest()
 
     def _add_lanes(self, lanes: bytes) -> None:

@@ -58,7 +58,6 @@ def finish_shard(shard: FinishShard, context: Context) -> Json:
 
 
 def progress_of(shard: FinishShard, ledger: Ledger) -> FinishProgress:
-    """How far the shard is."""
     return ledger.find(keys.finish_progress_key(shard.id), FinishProgress) or FinishProgress()
 
 

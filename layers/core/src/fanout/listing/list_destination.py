@@ -118,7 +118,6 @@ class DestinationFiles:
         self.count = 0
 
     def add(self, row: list[object]) -> None:
-        """Take a row."""
         self._rows.append(row)
         self.count += 1
         if len(self._rows) >= ENTRIES_PER_FILE:

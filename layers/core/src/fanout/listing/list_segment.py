@@ -150,7 +150,6 @@ class _Notes:
             self._notes.write(self._writer.listed.count, {})
 
     def end(self) -> None:
-        """Note the end."""
         self._notes.end(self._writer.listed.count)
 
 

@@ -36,19 +36,16 @@ class SameEntries:
         return len(self._paths)
 
     def add(self, entry: Entry) -> None:
-        """Take an entry."""
         self._paths.append(entry.path)
         self._kinds.append(entry.kind)
         self._sizes.append(entry.size)
 
     def add_files(self, files: FileColumns) -> None:
-        """Take files."""
         self._paths += files.paths
         self._kinds += [Kind.FILE] * len(files)
         self._sizes += files.sizes
 
     def rows(self) -> Iterator[Json]:
-        """The ledger's rows of them."""
         for start in range(0, len(self), _A_ROW):
             part = slice(start, start + _A_ROW)
             yield same_row(self._paths[part], self._kinds[part], self._sizes[part])
@@ -87,7 +84,6 @@ class ListedOutcomes:
             self.close()
 
     def close(self) -> None:
-        """Write what is held."""
         if not self._held and not self._same:
             return
         ledger, number = self._context.ledger, len(self.files)

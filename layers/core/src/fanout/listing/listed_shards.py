@@ -33,7 +33,6 @@ class ListedShards:
         self.full: list[Shard] = []
 
     def add(self, entry: Entry, *, linked: bool = False) -> None:
-        """Take an entry."""
         lot = (entry.held, linked)
         full = self._packer(lot).add(entry)
         if full is not None:
@@ -84,7 +83,6 @@ class NamesWriter:
             self.close()
 
     def close(self) -> None:
-        """Write what is held."""
         if not self._names:
             return
         number = len(self.files)

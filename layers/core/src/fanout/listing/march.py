@@ -103,7 +103,6 @@ class _Stream:
         self._held: list[Listed] = []
 
     def following(self) -> Listed | None:
-        """The next that is listed."""
         return self._held.pop() if self._held else next(self._listed, None)
 
     def begin(self, columns: FileColumns, length: int) -> FileColumns:

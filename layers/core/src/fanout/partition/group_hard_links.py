@@ -66,12 +66,8 @@ def _note(further: Count, linked: bool, plan: Plan) -> str:
 def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
     count = sum(shard.entries for shard in listed)
     names = (row for row in listed_rows(listed, context) if not _is_directory(row))
-    rows = spread_rows(names, count, _inode_of_row, "by-file", context)
+    rows = spread_rows(names, count, lambda row: entry_from_row(row).inode, "by-file", context)
     return (list(map(name_from_row, bucket)) for bucket in rows)
-
-
-def _inode_of_row(row: list[Any]) -> str:
-    return entry_from_row(row).inode
 
 
 def _is_directory(row: list[Any]) -> bool:
@@ -82,15 +78,11 @@ def _directories(listed: list[Shard], rewritten: Iterator[list[Any]], context: C
     """The directories that were right as long as no name in them is written again; ``rewritten`` are those."""
     count = sum(shard.entries for shard in listed)
     held = (row for row in listed_rows(listed, context) if _is_directory(row))
-    for bucket in spread_rows(chain(rewritten, held), count, _path_of_row, "by-directory", context):
+    for bucket in spread_rows(chain(rewritten, held), count, lambda row: str(row[0]), "by-directory", context):
         written = {row[0] for row in bucket if len(row) == 1}
         for name in (name_from_row(row) for row in bucket if len(row) > 1):
             right = name.unchanged and name.entry.path not in written
             yield Placed(unchanged=[name.entry]) if right else Placed(copies=[name.entry])
-
-
-def _path_of_row(row: list[Any]) -> str:
-    return str(row[0])
 
 
 class _Writer:
@@ -136,7 +128,6 @@ class _Writer:
         yield from self._rewritten
 
     def close(self) -> None:
-        """Write what is held."""
         copied_by = ""
         if self._copies:
             copied_by = f"names-{self._number:06d}"

@@ -105,7 +105,6 @@ class _Carrier:
         self._directories = 0
 
     def carry(self, part: Part) -> None:
-        """Take one part over."""
         match part:
             case CarriedOutcomes():
                 self._outcomes(part)

@@ -139,14 +139,10 @@ def _half_listed(
 ) -> tuple[Sequence[Listed], list[Segment]]:
     """A round that was opened and not closed: each of its segments has a record, or is listed now."""
     with ThreadPoolExecutor(_READS_IN_FLIGHT) as pool:
-        found = list(pool.map(lambda one: _record(one.id, ledger), opened))
+        found = list(pool.map(lambda one: ledger.find(keys.segment_key(one.id), SegmentRecord), opened))
     frontier = [segment for segment, record in zip(opened, found, strict=True) if record is None]
     frontier += [one for record in found if record is not None for one in record.left]
     return [*records, *(record for record in found if record is not None)], frontier
-
-
-def _record(segment_id: str, ledger: Ledger) -> SegmentRecord | None:
-    return ledger.find(keys.segment_key(segment_id), SegmentRecord)
 
 
 def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:

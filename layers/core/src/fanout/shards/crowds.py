@@ -35,7 +35,6 @@ class Crowds:
         self._plus({_name(directory): files for directory, files in found.most_common(2 * MOST)})
 
     def merge(self, row: Mapping[str, int]) -> None:
-        """Add the row of another part."""
         self._plus(row)
 
     @property

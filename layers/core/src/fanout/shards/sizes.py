@@ -31,7 +31,6 @@ class Sizes(Struct):
             self._bytes[bucket] += entry.size
 
     def add_files(self, sizes: Sequence[int]) -> None:
-        """Count files by their sizes in bytes."""
         ordered, start = sorted(sizes), 0
         while start < len(ordered):
             bucket = ordered[start].bit_length()
@@ -41,7 +40,6 @@ class Sizes(Struct):
             start = end
 
     def merge(self, row: Mapping[str, list[int]]) -> None:
-        """Add the row of other sizes."""
         for bucket, (entries, size) in row.items():
             self._entries[int(bucket)] += entries
             self._bytes[int(bucket)] += size

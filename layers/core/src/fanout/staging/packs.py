@@ -40,6 +40,5 @@ def packed_row(packed: Packed) -> list[Any]:
 
 
 def packed_from_row(row: list[Any]) -> Packed:
-    """The packed entry of a row."""
     path, checksum, attributes, chunks = row
     return Packed(path, int(checksum, 16), attributes_from_row(attributes), tuple(Chunk(*chunk) for chunk in chunks))

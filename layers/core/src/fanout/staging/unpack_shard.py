@@ -9,7 +9,6 @@ from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import copy_work
 from fanout.copying.forked_copier import Work
 from fanout.ledger import keys
-from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason
@@ -64,7 +63,8 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
         limiter=task.limiter,
         now=context.clock.now,
     )
-    unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
+    times_broken = sum(1 for _ in ledger.staged().keys(f"{shard.id}/{BROKEN}/"))
+    unbroken = _Unbroken(copier, may_leave=times_broken < STAGED_AGAIN)
     try:
         writer = copy_work(work, unbroken, task, threads_of(ledger))
     finally:
@@ -89,10 +89,6 @@ class _Unbroken:
                 self.left_out += 1
             else:
                 yield index, outcome
-
-
-def _times_broken(shard: Shard, staged: Ledger) -> int:
-    return sum(1 for _ in staged.keys(f"{shard.id}/{BROKEN}/"))
 
 
 def _forget_staged(shard: Shard, context: Context) -> None:

@@ -107,7 +107,6 @@ def _of_two_transfers(writer: Writer, other: Writer) -> Meeting:
 
 
 def writers_bytes(writers: Iterable[Writer]) -> bytes:
-    """The list as it is stored."""
     return json.dumps(document_row(Writers(list(writers))), indent=1).encode()
 
 

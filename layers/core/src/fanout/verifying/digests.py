@@ -82,6 +82,5 @@ def digest_row(digest: DirectoryDigest) -> list[object]:
 
 
 def digest_from_row(row: list[str | int]) -> DirectoryDigest:
-    """The digest of a row."""
     directory, source, destination, entries = row
     return DirectoryDigest(str(directory), int(str(source), 16), int(str(destination), 16), int(entries))

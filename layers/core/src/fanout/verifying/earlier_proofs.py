@@ -28,6 +28,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -222,11 +223,6 @@ def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
     untold = indexes_of(not_told.ranges) if not_told is not None else frozenset()
     rows = earlier.read_rows_as(_outcomes_key(file.shard_id, file.attempt), indexed_outcome_from_row)
     equal = {one.path: (one.crc64nvme, index not in untold) for index, one in rows if one.result is Result.UNCHANGED}
-    for entry in _proven_entries(file.proven, earlier):
+    for entry in chain.from_iterable(map(earlier.read_shard, file.proven.shards)):
         if entry.path in equal:
             yield EarlierProof(entry, *equal[entry.path])
-
-
-def _proven_entries(proven: Proven, earlier: Ledger) -> Iterator[Entry]:
-    for shard in proven.shards:
-        yield from earlier.read_shard(shard)

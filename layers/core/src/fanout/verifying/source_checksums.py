@@ -38,7 +38,6 @@ class SourceChecksum(Struct, frozen=True):
 
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
-    """Write checksums by the index of their entry."""
     rows = [_row(index, one) for index, one in found.items()]
     ledger.write_rows(f"{keys.source_checksums_prefix(shard_id)}{name}.jsonl.gz", rows)
 

@@ -46,7 +46,8 @@ class Traced(Struct, frozen=True):
         }
         if error is not None:
             document |= {"fault": True, "cause": {"exceptions": [{"id": _new_id(), "type": type(error).__name__}]}}
-        with socket.socket(_family(self.daemon[0]), socket.SOCK_DGRAM) as sending:
+        family = socket.AF_INET6 if ":" in self.daemon[0] else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as sending:
             sending.sendto(_HEADER + json.dumps(document).encode(), self.daemon)
 
 
@@ -61,7 +62,3 @@ def traced_by(environment: Mapping[str, str]) -> Traced | None:
 
 def _new_id() -> str:
     return os.urandom(8).hex()
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

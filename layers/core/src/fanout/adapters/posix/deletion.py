@@ -50,8 +50,13 @@ class Room:
 
     def ask_by_name(self, path: str) -> None:
         """Raise ``ItemError`` for a path of the mount that must stay whatever it is; asked before it is looked at."""
-        self._is_inside(path)
-        self._is_no_backup(path)
+        # A name may lead out of the mount; the root itself is no entry.
+        below = path.removeprefix(self.root)
+        reason = Reason.NAME_ABSOLUTE if not path.startswith(self.root) else reason_against_file_path(below)
+        if reason not in _HARMLESS:
+            raise ItemError(reason or Reason.NAME_EMPTY, f"/{path} is no entry below /{self.root}")
+        if self._kept and (path.startswith(self._kept) or self._kept.startswith(f"{path.removesuffix('/')}/")):
+            raise ItemError(Reason.IN_BACKUP, f"this run keeps there what it replaces: /{self._kept}")
 
     def ask(self, path: str, link: int | None = None) -> None:
         """Raise ``ItemError``, ``Superseded`` or ``OSError`` for what must stay; asked right before it goes.
@@ -60,17 +65,6 @@ class Room:
         """
         keep_published(self.directories, path, link)
         self.token.look()
-
-    def _is_inside(self, path: str) -> None:
-        """A name may lead out of the mount; the root itself is no entry."""
-        below = path.removeprefix(self.root)
-        reason = Reason.NAME_ABSOLUTE if not path.startswith(self.root) else reason_against_file_path(below)
-        if reason not in _HARMLESS:
-            raise ItemError(reason or Reason.NAME_EMPTY, f"/{path} is no entry below /{self.root}")
-
-    def _is_no_backup(self, path: str) -> None:
-        if self._kept and (path.startswith(self._kept) or self._kept.startswith(f"{path.removesuffix('/')}/")):
-            raise ItemError(Reason.IN_BACKUP, f"this run keeps there what it replaces: /{self._kept}")
 
 
 _LOCKS = 64

@@ -48,7 +48,6 @@ class Condition(Struct, frozen=True):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the write."""
         if not self.replaces:
             return {}
         return {"if-none-match": "*"} if self.replaces == NOTHING_THERE else {"if-match": self.replaces}
@@ -94,7 +93,8 @@ def find_written(place: Place, written: Written, refusal: FanoutError, condition
         raise ItemError(Reason.DESTINATION_CHANGED, "it was deleted after it was listed") from refusal
     except PreconditionFailed:
         raise ItemError(Reason.DESTINATION_CHANGED, "it is being written by others") from refusal
-    if found.total_bytes != written.size or not _same_bytes(found, written) or not _same_metadata(found, written):
+    is_same = found.total_bytes == written.size and _same_bytes(found, written)
+    if not is_same or _metadata(found.headers) != _metadata(written.headers):
         reason = Reason.KEPT if condition.keeps(found) else Reason.DESTINATION_CHANGED
         raise ItemError(reason, "something else was written there after it was listed") from refusal
     return found
@@ -107,10 +107,6 @@ def _same_bytes(found: Response, written: Written) -> bool:
     return bool(written.etag) and "-" not in written.etag and found.headers.get("etag", "") == written.etag
 
 
-def _same_metadata(found: Response, written: Written) -> bool:
-    """But for the time of the last access, which the copying itself moves."""
-    return _metadata(found.headers) == _metadata(written.headers)
-
-
 def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
+    """All but the time of the last access, which the copying itself moves."""
     return {name: value for name, value in headers.items() if name.startswith(USER_PREFIX) and name != ATIME}

@@ -204,7 +204,6 @@ class MultipartTarget(_ObjectTarget):
         self._upload_id = ""
 
     def abort(self) -> None:
-        """Discard the upload."""
         if self._upload_id:
             self._place.give_up(self._upload_id)
             self._upload_id = ""

@@ -31,11 +31,9 @@ class SeenParents:
         self._last = ""
 
     def at_source(self, directory: str) -> None:
-        """Take a directory that is an entry of the source."""
         self._known.add(directory)
 
     def at_destination(self, entry: Entry) -> None:
-        """Take an entry of the destination."""
         if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # otherwise no run has finished it
             self._known = {one for one in self._known if entry.path.startswith(one)} | {entry.path}
 

@@ -162,7 +162,6 @@ class IndexPart:
 
     @property
     def known(self) -> Mapping[str, State]:
-        """The states by path."""
         return self._known
 
     def verdicts(self, source: FileColumns, destination: FileColumns) -> list[Verdict]:
@@ -179,7 +178,6 @@ class IndexPart:
         return known is not None and known[:4] == _state(source, None)[:4]
 
     def verdict(self, source: Entry, destination: Entry) -> Verdict:
-        """The state of an entry."""
         return verdict(self._known.get(source.path), _state(source, destination))
 
 

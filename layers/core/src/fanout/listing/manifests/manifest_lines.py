@@ -39,7 +39,6 @@ class ManifestLines:
 
     @property
     def part(self) -> ManifestPart:
-        """The part that is read."""
         return self._part
 
     @property

@@ -83,7 +83,8 @@ def _to_files(on_conflict: OnConflict, find: Find) -> Naming:
         return found is not None and not found.size
 
     def as_it_is(entry: Entry, files_above: FilesAbovePath) -> Place:
-        reason = reason_against_file_path(entry.path) or _not_a_directory(entry)
+        is_no_directory = entry.kind is not Kind.DIRECTORY and entry.path.endswith("/")
+        reason = reason_against_file_path(entry.path) or (Reason.NAME_EMPTY if is_no_directory else None)
         if reason is None and files_above:
             reason = Reason.MARKER_AND_DIRECTORY if all(map(is_empty, files_above)) else Reason.FILE_AND_DIRECTORY
         return Place(entry.path, reason)
@@ -100,10 +101,6 @@ def _to_files(on_conflict: OnConflict, find: Find) -> Naming:
         return Place(path, reason_against_file_path(path))
 
     return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
-
-
-def _not_a_directory(entry: Entry) -> Reason | None:
-    return Reason.NAME_EMPTY if entry.kind is not Kind.DIRECTORY and entry.path.endswith("/") else None
 
 
 def _to_keys(prefix_bytes: int, on_conflict: OnConflict, find: Find) -> Naming:

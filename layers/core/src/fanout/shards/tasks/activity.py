@@ -71,7 +71,6 @@ class Activity(Struct):
 
     @property
     def interval_seconds(self) -> float:
-        """The length of an interval."""
         return (self.ended - self.began) / INTERVALS
 
     def add(self, shard_id: str, predicted_seconds: float, attempts: Sequence[Attempt]) -> None:

@@ -74,7 +74,6 @@ def attempt_key(phase: str, attempt: Attempt) -> str:
 
 
 def attempt_from_key(key: str) -> Attempt:
-    """The attempt of a record's key."""
     *_, shard_id, name = key.split("/")
     nonce, began, *rest = name.split("-")
     begun = Attempt(shard_id, nonce, int(began) / 1000)

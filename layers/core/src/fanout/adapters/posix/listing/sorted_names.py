@@ -102,6 +102,5 @@ class Names:
         self.last = os.fsencode(self._names[-1]) if self._names else self._bounds.low
 
     def batches(self) -> Iterator[list[str]]:
-        """The names in the order of their keys."""
         for start in range(0, len(self._names), BATCH):
             yield self._names[start : start + BATCH]

@@ -23,7 +23,6 @@ from fanout.model.path_rules import UNLINKED_PREFIX, is_unlinked_file
 
 
 def attributes_of(found: os.stat_result) -> Attributes:
-    """The attributes of an entry."""
     return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
 
 
@@ -118,7 +117,6 @@ class Stats:
         return found
 
     def close(self) -> None:
-        """End the threads."""
         if self._threads is not None:
             self._threads.shutdown()
 

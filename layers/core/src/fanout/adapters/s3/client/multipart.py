@@ -24,7 +24,6 @@ class MultipartCalls(S3Requests):
     """Create, fill, list, complete and abort multipart uploads."""
 
     def create_multipart_upload(self, bucket: str, key: str, headers: Mapping[str, str] = _NO_HEADERS) -> str:
-        """Begin an upload and return its id."""
         sent = {**headers, "x-amz-checksum-algorithm": "CRC64NVME", "x-amz-checksum-type": "FULL_OBJECT"}
         call = self.request(
             "CreateMultipartUpload", "POST", bucket, key, query=[("uploads", "")], headers=sent, body=b""

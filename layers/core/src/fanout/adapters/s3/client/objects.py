@@ -129,7 +129,6 @@ class ObjectCalls(S3Requests):
         return call.read(lambda response: parse_copied(response.body, "CopyObjectResult"))
 
     def get_object_tagging(self, bucket: str, key: str) -> dict[str, str]:
-        """The object's tags."""
         call = self.request("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")])
         return call.read(lambda response: parse_tags(response.body))
 

@@ -208,7 +208,9 @@ class Call:
         while True:
             try:
                 exchange, self._exchange = self._exchange or self._send(fresh), None
-                found = exchange.read(lambda response: self._fault(response) or take(response))
+                found = exchange.read(
+                    lambda response: find_fault(self._operation, response, self._key) or take(response)
+                )
                 if not isinstance(found, Fault):
                     return found
                 fault = found
@@ -221,6 +223,3 @@ class Call:
             failures += 1
             self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
             fresh = fault.cause is not None
-
-    def _fault(self, response: Response) -> Fault | None:
-        return find_fault(self._operation, response, self._key)

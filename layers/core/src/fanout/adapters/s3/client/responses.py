@@ -144,7 +144,6 @@ def parse_upload_id(body: bytes, bucket: str, key: str) -> str:
 
 
 def parse_tags(body: bytes) -> dict[str, str]:
-    """The tags of a GetObjectTagging answer."""
     tags = parse_document(body, "Tagging").find("TagSet")
     if tags is None:
         raise WrongAnswer("a Tagging without TagSet")
@@ -152,7 +151,6 @@ def parse_tags(body: bytes) -> dict[str, str]:
 
 
 def parse_ownership(body: bytes) -> str:
-    """The ObjectOwnership of a GetBucketOwnershipControls answer."""
     rule = parse_document(body, "OwnershipControls").find("Rule")
     if rule is None:
         raise WrongAnswer("OwnershipControls without Rule")
