@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.forecast.way import IN_SERIES
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Found, Kind
 from tests.flow.counted_store import CountedStore
@@ -78,6 +79,7 @@ def test_the_same_run_by_the_short_way_is_three_functions(monkeypatch: pytest.Mo
     asked = {task: (store.requests[task].total(), store.in_series[task]) for task in store.requests if task in SHORT}
     assert store.requests.keys() - SHORT.keys() == {"the test"}
     assert asked == SHORT, "other counts: write the new figures here"
+    assert {name: in_series for name, (_, in_series) in SHORT.items()} == IN_SERIES, "and in the forecast"
 
 
 class Asked(MemoryTree):

@@ -40,7 +40,7 @@ def measure_file_systems(
     unmeasured: Collection[str],
     notes: list[str],
 ) -> MeasuredFileSystems:
-    """file-systems.json: the state of each mount of the request whose file system has an id.
+    """The content of file-systems.json: the state of each mount of the request whose file system has an id.
 
     A file system that cannot be described counts as the smallest there is. Metrics that cannot be read count as
     missing. The run continues, and notes say what is assumed and why. A limit that a probe found is the most that the

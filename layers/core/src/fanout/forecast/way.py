@@ -26,7 +26,7 @@ from fanout.request.request import Request, may_go_short
 COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
 # Gets and puts (lists too) to the work bucket, calls of functions, states: of a run besides its rounds, of a round of
 # listing and each of its segments, of copying and each shard.
-RUN = Overhead(gets=61, puts=36, calls=5, transitions=11)
+RUN = Overhead(gets=60, puts=36, calls=5, transitions=11)
 ROUND = Overhead(gets=12, puts=2, calls=1, transitions=5)
 SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
 COPYING = Overhead(gets=1, transitions=9)
@@ -35,11 +35,11 @@ SHARD = Overhead(gets=7, puts=6, calls=1, transitions=4)
 SHORT = {
     "PlanTransfer": Overhead(gets=4, puts=10, calls=1, transitions=2),
     "ShortWay": Overhead(gets=13, puts=26, calls=1, transitions=2),
-    "SummariseTransfer": Overhead(gets=29, puts=9, calls=1, transitions=3),
+    "SummariseTransfer": Overhead(gets=28, puts=9, calls=1, transitions=3),
 }
 SHORT_SHARD = Overhead(gets=4, puts=6)
 # Requests of these functions that wait for one another (tests/flow/test_requests.py), and the phases that they are.
-IN_SERIES = {"PlanTransfer": 6, "ShortWay": 16, "SummariseTransfer": 9}
+IN_SERIES = {"PlanTransfer": 4, "ShortWay": 14, "SummariseTransfer": 8}
 _PHASES = {"PlanTransfer": "plan", "ShortWay": "list", "SummariseTransfer": "summarise"}
 # Chosen: seconds of the functions around the Maps, each round's two and the seven others.
 SMALL_SECONDS = 60.0
