@@ -79,7 +79,7 @@ def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     """A shard a worker where the tree allows it, packed as PartitionShards packs loose ends; big files in parts."""
     where = MountLocation("", "")
     request = Request(source=where, destination=where, compare=Compare.ALWAYS, limits=Limits(workers, 60.0))
-    ledger.write_plan(Plan(RUN, request, DEFAULT_RATES))
+    ledger.write(keys.PLAN, Plan(RUN, request, DEFAULT_RATES))
     entries = list(PosixTree(source, "", RUN, "list", "source").list(Segment("all")))
     large = [entry for entry in entries if entry.size >= tuning.SPLIT_BYTES]
     rest = [entry for entry in entries if entry.size < tuning.SPLIT_BYTES]

@@ -62,7 +62,9 @@ def prepare(count: int, names: int, source: Path, mount: Path, scratch: Path, wo
     """A tree that is copied and not finished, and the ledger that says so."""
     ledger = Ledger(DirectoryStore(scratch), RUN)
     where = MountLocation("", "")
-    ledger.write_plan(Plan(RUN, Request(source=where, destination=where, limits=Limits(workers, 60.0)), DEFAULT_RATES))
+    ledger.write(
+        keys.PLAN, Plan(RUN, Request(source=where, destination=where, limits=Limits(workers, 60.0)), DEFAULT_RATES)
+    )
     context_of(scratch, source, mount, "check").destination(ledger.read_plan()).check(writing=True)
     made = directories(count)
     for path in made:

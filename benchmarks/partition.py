@@ -80,7 +80,7 @@ def list_and_partition(source: Tree, destination: Tree, ledger: Ledger, request:
         clock = SystemClock()
         return Context(ledger, clock, clock.now() + 86_400, next(nonces), lambda _: source, lambda _: destination)
 
-    ledger.write_plan(Plan("bench", parse_request(request, ("data",), 1000), DEFAULT_RATES))
+    ledger.write(keys.PLAN, Plan("bench", parse_request(request, ("data",), 1000), DEFAULT_RATES))
     ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
     begin_round(context(), 1, [Segment("")])
     (segment,) = open_round(1, [Segment("")])

@@ -242,7 +242,7 @@ def run(count: int) -> list[dict[str, Any]]:
     """The phases of a sync of so many entries, in this process."""
     one = Run(count)
     request = parse_request({"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}, ("data",), 1000)
-    one.ledger.write_plan(Plan("bench", request, DEFAULT_RATES))
+    one.ledger.write(keys.PLAN, Plan("bench", request, DEFAULT_RATES))
     one.ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
     one.ledger.begin("plan", one.clock.now())
     one.walk("OneSegment?", {"list": begin_round(one.context(), 1, [Segment("")])}, "WhatToDo?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.efs.seconds import DEFAULT_RATES
+from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation, S3Location
 from fanout.request.filtering.filters import Filters
@@ -21,7 +22,7 @@ from tests.support.memory_store import MemoryStore
 
 def through_the_ledger(plan: Plan) -> Plan:
     ledger = Ledger(MemoryStore(), "run")
-    ledger.write_plan(plan)
+    ledger.write(keys.PLAN, plan)
     return ledger.read_plan()
 
 

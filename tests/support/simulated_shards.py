@@ -98,7 +98,7 @@ def ledger_of(copy: ShardedCopy, rates: Rates, store: MemoryStore | None = None,
     ledger = Ledger(store or MemoryStore(), "run-1")
     document = {"source": "s3://a-bucket/x/", "destination": "efs:///y", "limits": limits}
     plan = Plan("run-1", parse_request(document, ("data",), 1_000), rates, began=BEGAN)
-    ledger.write_plan(plan)
+    ledger.write(keys.PLAN, plan)
     ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems({"data": copy.state}, {"data": "fs-1"}))
     for one in copy.ended:
         for number, (began, ended, end) in enumerate(one.spans):

@@ -11,7 +11,7 @@ from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
 from fanout.copying.linking import linked_from, version_before
-from fanout.copying.same_content import SameContent, or_copy
+from fanout.copying.same_content import SameContent
 from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
@@ -62,7 +62,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         same: Callable[[Entry], str | None] = never_same
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
-            same = or_copy(SameContent(source, destination, deadline, limiter, inside_s3=inside_s3))
+            same = SameContent(source, destination, deadline, limiter, inside_s3=inside_s3).or_copy
         if shard.linked:
             same = linked_from(plan, version_before(ledger), destination, ledger, [entry for _, entry in work])
         return Copier(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fanout.facts import aws
 from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, loses, names_of, tells_metadata
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
@@ -55,6 +53,13 @@ class SameContent:
             return to_base64(here[1]) if here == there else None
         return self._told_or_read(entry, found)
 
+    def or_copy(self, entry: Entry) -> str | None:
+        """The same; ``None`` where an end cannot be read: the copy says what is wrong, if anything is."""
+        try:
+            return self.checksum(entry)
+        except (ItemError, AccessDenied):
+            return None
+
     def _told_or_read(self, entry: Entry, found: Found) -> str | None:
         stored = self._source.find_stored(entry.path)
         pinned = stored if stored is not None and stored.entry.etag == entry.etag else None
@@ -86,15 +91,3 @@ class SameContent:
             return entry.kind is Kind.SYMLINK or source.attributes.is_symlink, checksum
         finally:
             source.close()
-
-
-def or_copy(same: SameContent) -> Callable[[Entry], str | None]:
-    """The same, for a destination that cannot be read: then the entry is copied."""
-
-    def checksum(entry: Entry) -> str | None:
-        try:
-            return same.checksum(entry)
-        except (ItemError, AccessDenied):
-            return None  # the copy says what is wrong, if anything is
-
-    return checksum

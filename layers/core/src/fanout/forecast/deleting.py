@@ -64,24 +64,17 @@ def deleted(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseC
 
 def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:
     """The requests and the load of deleting so many, and the functions that do; S3 takes nothing for deletions."""
-    return PhaseCost(
-        loads=deletion_loads(request, extras if found.shards else 0),
-        requests=S3Requests(gets=float(found.looks)),
-        overhead=_overhead(request, found),
-    )
-
-
-def _overhead(request: Request, found: Deleting) -> Overhead:
-    """The functions that delete, and their ledger."""
     if not found.shards:
-        return Overhead()
-    return Overhead(
+        return PhaseCost()
+    overhead = Overhead(
         gets=float(DELETE_GETS * found.shards),
         puts=float(DELETE_PUTS * found.shards),
         gb_seconds=found.function_seconds * request.function.gigabytes,
         calls=float(found.shards),
         transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
     )
+    loads = deletion_loads(request, extras)
+    return PhaseCost(loads=loads, requests=S3Requests(gets=float(found.looks)), overhead=overhead)
 
 
 def end_deleted_from(request: Request) -> Location:

@@ -132,9 +132,6 @@ class Ledger(LedgerObjects):
         """Write when a phase began, in seconds since 1970."""
         self.write(keys.phase_key(phase), PhaseBegan(at))
 
-    def write_plan(self, plan: Plan) -> None:
-        self.write(keys.PLAN, plan)
-
     def read_plan(self) -> Plan:
         return self._confined.plan()
 

@@ -12,8 +12,6 @@ from fanout.probe.experiments import Point, file_cost
 from fanout.probe.probe_work import Effort
 from fanout.probe.samples import Record
 
-PathOf = Callable[[int, int], str]
-
 
 @cache
 def block_of(size: int) -> memoryview:
