@@ -16,7 +16,7 @@ from benchmarks.scale_phases import COPIED_PER_SECOND, FILES_A_DIRECTORY, HELD_R
 from fanout.facts import aws, tuning
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
-from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
+from fanout.forecast.way import LISTED_PER_SECOND, walk_listing
 from fanout.listing.index.earlier_index import ENTRIES_PER_FILE
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 

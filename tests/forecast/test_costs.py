@@ -13,8 +13,7 @@ from fanout.facts.prices import PRICES, prices_with
 from fanout.facts.units import GIB, KIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.estimate import idle_state
-from fanout.forecast.listing import walk_listing
-from fanout.forecast.way import way_of
+from fanout.forecast.way import walk_listing, way_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import check_prices, parse_request

@@ -17,10 +17,9 @@ from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
-from fanout.forecast.listing import walk_listing
 from fanout.forecast.overhead import is_paced, overhead_of_run
 from fanout.forecast.phases import phases_of
-from fanout.forecast.way import Way, way_of
+from fanout.forecast.way import Way, walk_listing, way_of
 from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at

@@ -19,10 +19,9 @@ from fanout.efs.phase_cost import Done, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.forecast import NOT_MEASURED
-from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import overhead_of_run
 from fanout.forecast.phases import ONCE
-from fanout.forecast.way import way_of
+from fanout.forecast.way import ListingWalk, way_of
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
