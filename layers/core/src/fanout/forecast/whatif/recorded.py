@@ -30,7 +30,7 @@ MOMENT = 1e-3
 
 
 class Settings(Struct, frozen=True):
-    """What sets the speed of a copy, except its functions: the request's rates, and the file systems by mount.
+    """The limits of the speed of a copy, except its functions: the request's rates, and the file systems by mount.
 
     ``paced`` are the rates that the pacing set, from so many seconds after the begin on.
     """
