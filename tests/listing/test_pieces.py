@@ -122,6 +122,7 @@ def test_a_run_lists_its_buckets_by_the_marks_of_the_run_before(
         assert [one.until for one in asked[tree]] == ([*names[1:8:2], ""] if is_keyed else [""])
 
 
-def test_marks_are_those_of_all_files_in_order() -> None:
+def test_a_file_of_the_index_ends_a_piece_too() -> None:
     later, first = IndexFile("k", "c", "d", ["c/1"]), IndexFile("j", "a", "b")
-    assert IndexFiles([later, first]).marks == ["c/1"]
+    assert IndexFiles([later, first]).marks == ["b", "c/1"]
+    assert IndexFiles([]).marks == []

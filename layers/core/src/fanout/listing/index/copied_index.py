@@ -204,8 +204,8 @@ class IndexFiles:
 
     @property
     def marks(self) -> list[str]:
-        """The marks of all files."""
-        return [mark for file in self._files for mark in file.marks]
+        """The marks of all files, and where one file ends and another follows: each segment had its own."""
+        return [mark for file in self._files for mark in (*file.marks, file.last)][:-1]
 
     def holding(self, path: str) -> IndexFile | None:
         """The file in whose bounds a path lies, if it lies in any."""
