@@ -100,7 +100,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.DIGESTS + "*": _VERIFY,
     keys.CERTIFIED + "*": _VERIFY,
     keys.NOT_TOLD + "*": _VERIFY,
-    keys.HELD + "*": _VERIFY,
+    "archived/*": _VERIFY,
     "seen/*": _VERIFY,
     "checksums/*": _VERIFY,
     "checksums/jobs/*": ("ComputeChecksums",),

@@ -18,7 +18,8 @@ from fanout.model.checksum import to_base64
 from fanout.model.entry import bare
 from fanout.model.errors import AccessDenied, NotFound
 from fanout.model.location import S3Location
-from fanout.ports.checksum_jobs import JobAsked, JobLook, JobState, Stored
+from fanout.ports.checksum_jobs import ChecksumJobs, JobAsked, JobLook, JobState, Stored
+from fanout.ports.s3_services import S3Services
 from fanout.request.plan import Plan
 from tests.adversary.deeds import soon
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Act, Fault, Script
@@ -132,3 +133,13 @@ class LabJobs:
         answer = call()
         self._lab.conductor.after(passed)
         return answer
+
+
+class LabServices(S3Services):
+    """The services of S3 for an attempt of a function."""
+
+    def __init__(self, lab: Lab, client: S3Client) -> None:
+        self._lab, self._client = lab, client
+
+    def checksum_jobs(self, plan: Plan) -> ChecksumJobs | None:
+        return LabJobs(self._lab, plan, self._client)

@@ -40,7 +40,7 @@ from fanout.work.context import Context, Deployed
 from fanout.work.roots import keep_out
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
-from tests.adversary.computing import JOB_OBJECTS, LabJobs, batch_of
+from tests.adversary.computing import JOB_OBJECTS, LabServices, batch_of
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
 from tests.adversary.lying_s3 import LyingS3
@@ -284,7 +284,7 @@ class Lab:
                 client, plan.request.destination.bucket, plan.request.source.bucket, key
             ),
             release=release,
-            checksum_jobs=lambda plan: LabJobs(self, plan, client),
+            s3_services=LabServices(self, client),
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
             signer=self.signer,

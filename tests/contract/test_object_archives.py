@@ -22,7 +22,7 @@ from fanout.model.errors import ItemError, Transient
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
-from fanout.ports.aws import Look
+from fanout.ports.s3_services import Look
 from fanout.request.parts.restore import Restore, Tier
 from tests.contract.conftest import client_of, new_bucket
 from tests.contract.scripted_server import ScriptedServer, answer, error
@@ -49,7 +49,7 @@ class Bucket:
         )
         self.boto.put_bucket_versioning(Bucket=self.name, VersioningConfiguration={"Status": "Enabled"})
         self.archive = S3Archive(client, S3Location(self.name, "in/"))
-        self.tree = S3Tree(client, self.name, "in/", may_hold=archives.CLASSES)
+        self.tree = S3Tree(client, self.name, "in/", tells_held=True)
 
     def put(self, path: str, storage_class: str = "STANDARD") -> Entry:
         self.boto.put_object(Bucket=self.name, Key=f"in/{path}", Body=path.encode(), StorageClass=storage_class)

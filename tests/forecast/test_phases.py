@@ -32,4 +32,4 @@ S3, DATA = "s3://a-bucket/tree/", "efs:///copy"
 def test_the_phases_of_a_request(fields: dict[str, Any], phases: str) -> None:
     found = phases_of(parse_request({"source": S3, "destination": DATA, **fields}, ("data",), 10))
     assert " ".join(phase.name for phase in found) == phases
-    assert {phase.name for phase in found if phase.noted} <= {*NOTED}
+    assert {phase.name for phase in found if not phase.inside} <= {*NOTED}

@@ -11,10 +11,14 @@ from msgspec.structs import replace
 
 from fanout.books.failures import FailureClass
 from fanout.books.summary_document import SummaryDocument
+from fanout.forecast.phases import INSIDE
+from fanout.ledger import keys
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Reason, Result
 from fanout.partition.partition_shards import partition_shards
+from fanout.report.page import Findings, render_report
 from fanout.report.verdict import verdict
+from fanout.request.plan import settings_row
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
@@ -112,6 +116,20 @@ def test_a_predicted_pause_is_in_the_phases_that_waited() -> None:
     rows = section(page_of(world), "Where the time went").split("<tr>")
     [pause] = [row for row in rows if '<th scope="row">pause<' in row]
     assert "in other phases" in pause
+
+
+@pytest.mark.parametrize("phase", INSIDE)
+def test_a_phase_that_another_carries_out_is_in_other_phases(phase: str) -> None:
+    world = runs.filled()
+    world.run({**SYNC, "mode": "copy"})
+    summary = world.ledger.read(keys.SUMMARY, SummaryDocument)
+    assert summary.forecast is not None
+    predicted = {**summary.forecast.predicted_seconds, phase: 900.0, "publish": 1.0}
+    summary = replace(summary, tasks=[], forecast=replace(summary.forecast, predicted_seconds=predicted))
+    page = render_report(Findings(summary, settings_row(world.ledger.read_plan()), [], []))
+    rows = section(page, "Where the time went").split("<tr>")
+    said = {name: row for row in rows for name in (phase, "publish") if f'<th scope="row">{name}<' in row}
+    assert "in other phases" in said[phase] and "not done" in said["publish"]
 
 
 def test_a_move_says_what_is_gone_at_the_source_and_names_it() -> None:

@@ -8,7 +8,7 @@ from fanout.facts import archives, tuning
 from fanout.model.entry import Entry
 from fanout.model.errors import OutOfTime, Throttled, Transient
 from fanout.partition.partition_shards import partition_shards
-from fanout.ports.aws import Look
+from fanout.ports.s3_services import Look
 from fanout.request.parts.restore import Restore
 from fanout.restoring import restore_objects as restoring
 from fanout.restoring.restore_objects import wait_seconds

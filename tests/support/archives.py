@@ -14,7 +14,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
-from fanout.ports.aws import Look
+from fanout.ports.s3_services import Look
 from fanout.request.parts.restore import Restore
 from tests.support.flow import ManualClock
 from tests.support.memory import MemoryTree

@@ -19,10 +19,11 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
-from fanout.ports.aws import ObjectArchive, Signer
+from fanout.ports.aws import Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
+from fanout.ports.s3_services import ObjectArchive, S3Services
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
@@ -56,6 +57,19 @@ class ManualClock:
     def sleep(self, seconds: float) -> None:
         """Move on."""
         self.time += seconds
+
+
+@dataclass
+class GivenServices(S3Services):
+    """The services of S3 in a world."""
+
+    world: World
+
+    def archive(self, plan: Plan) -> ObjectArchive | None:
+        return self.world.archive if plan.request.brings_back else None
+
+    def checksum_jobs(self, plan: Plan) -> ChecksumJobs | None:
+        return self.world.checksum_jobs
 
 
 @dataclass
@@ -141,8 +155,7 @@ class World:
             source,
             destination,
             entry_copier,
-            archive=lambda plan: self.archive if plan.request.brings_back else None,
-            checksum_jobs=lambda _plan: self.checksum_jobs,
+            s3_services=GivenServices(self),
             objects=lambda _plan: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,

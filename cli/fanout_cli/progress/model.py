@@ -103,8 +103,7 @@ class Progress(Struct, frozen=True):
         row["waiting"] = asdict(self.waiting) if self.waiting else None
         held = row.pop("held")
         if held is not None:
-            times = {name: getattr(held, name) for name in ("asked_at", "expected_at", "ends_at")}
-            row["restores"] = {**asdict(held.waiting), **times}
+            row |= held.told()
         for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
             row[name] = None if row[name] is None else round(row[name], 3)
         return {"kind": "progress", **row}
@@ -112,7 +111,7 @@ class Progress(Struct, frozen=True):
 
 def course_of(request: Request) -> tuple[str, ...]:
     """The phases of a run that are shown; one that begins with another is not."""
-    return tuple(phase.name for phase in phases_of(request) if phase.noted and phase.name != _TOO_SHORT)
+    return tuple(phase.name for phase in phases_of(request) if not phase.inside and phase.name != _TOO_SHORT)
 
 
 def progress_of(look: RunLook) -> Progress:

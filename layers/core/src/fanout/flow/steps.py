@@ -134,7 +134,7 @@ STEPS = {
     "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather),
     "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards", keeps=True),
     "RestoreObjects": Step(
-        "restoring.restore_objects:restore_objects", "FinishTree", D, calls.restore, answers=calls.with_shards
+        "restoring.restore_objects:restore_objects", "FinishTree", D, calls.go_on("restores"), answers=calls.with_shards
     ),
     "ComputeChecksums": Step(
         "checksums.compute_checksums:compute_checksums", "ComputeChecksums", answers=calls.with_shards

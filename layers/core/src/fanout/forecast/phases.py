@@ -56,13 +56,15 @@ def _nothing(_request: Request, _done: Done, _price: Mapping[str, float]) -> Pha
 class Phase(Struct, frozen=True, kw_only=True):
     """A phase: its name in the ledger, whether a run has it, and what it adds to the copy.
 
-    It is ``noted`` when it begins, unless it begins with another.
+    Its begin is noted, unless it is carried out ``inside`` of another. ``waits`` says what its seconds depend on that
+    is neither a function's nor a file system's, so that no other setting can be tried on them.
     ``predicted`` is its addition to a forecast; ``spent`` the requests, the load and the dollars of what it has done.
     Those of the copy itself are in no phase, but for its transfer between regions.
     """
 
     name: str
-    noted: bool = True
+    inside: str = ""
+    waits: str = ""
     runs: Callable[[Request], bool]
     predicted: Callable[[Request, Work, Basis], PhaseCost] = _in_one_state
     spent: Callable[[Request, Done, Mapping[str, float]], PhaseCost] = _nothing
@@ -108,7 +110,8 @@ PHASES = (
     Phase(name="copy", runs=_copies, predicted=_copying, spent=_copied),
     Phase(
         name="restore",
-        noted=False,
+        inside="copy",
+        waits="waited for archived objects",
         runs=lambda request: request.course.copies and request.brings_back,
         predicted=restoring,
         spent=restored,
@@ -117,7 +120,7 @@ PHASES = (
     Phase(name="delete", runs=lambda request: request.course.deletes_extras, predicted=deleting, spent=deleted),
     Phase(
         name="checksums",
-        noted=False,
+        inside="verify",
         runs=lambda request: request.computes_checksums,
         predicted=computing,
         spent=computed,
@@ -140,7 +143,10 @@ PHASES = (
 
 # Each phase once, whatever the mode; and the names of those whose begin a run notes.
 ONCE = tuple({phase.name: phase for phase in PHASES}.values())
-NOTED = tuple(phase.name for phase in ONCE if phase.noted)
+NOTED = tuple(phase.name for phase in ONCE if not phase.inside)
+
+# The phases that are carried out inside of others, by those.
+INSIDE = {phase.name: phase.inside for phase in ONCE if phase.inside}
 
 
 def phases_of(request: Request) -> tuple[Phase, ...]:

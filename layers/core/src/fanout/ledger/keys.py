@@ -46,7 +46,6 @@ FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
 UNREAD = "unread/"
-HELD = "archived/"
 CERTIFIED = "certified/"
 CERTIFICATE = "certificate.json"
 OWNERS = "owners.json"
@@ -128,8 +127,6 @@ packed_id = Key("packed-{shard_id}")
 source_checksums_prefix = Key("checksums/{shard_id}/")
 # Which entries of a shard had attributes that could not be compared.
 not_told_prefix = Key(NOT_TOLD + "{shard_id}/")
-# Which entries of a shard a verification could not read because they are held.
-held_prefix = Key(HELD + "{shard_id}/")
 # Digests by directory of what was verified.
 digests_key = Key(DIGESTS + "{shard_id}-{nonce}.jsonl.gz")
 # The sums of an attempt at a shard for a certificate, and the rows that they are of; without the ending.

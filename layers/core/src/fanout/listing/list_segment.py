@@ -13,7 +13,7 @@ from fanout.listing.directories.extra_writer import lists_extras
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.listing.intake import Intake
 from fanout.listing.list_destination import cut_of, noting_failure
-from fanout.listing.lookups import LookupQueue, found_for_listing, look_at_held, with_looks
+from fanout.listing.lookups import LookupQueue, found_for_listing, with_looks
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import Together, merge_columns
@@ -29,6 +29,7 @@ from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
+from fanout.shards.held import look_at_held
 from fanout.shards.tasks.attempts import TaskNotes
 from fanout.turns.other_runs import met_in
 from fanout.work.context import Context

@@ -4,11 +4,7 @@ The listings of both ends are merged by path. An escaped name sorts elsewhere th
 the merge cannot pair it; it is looked up by itself. A pair that times alone call unchanged is looked at. Such
 questions overlap, and everything is settled in the order in which it was listed; what waits is bounded.
 
-Which entries to copy are held: one look at each whose listing says that it may be.
-
-A listing cannot tell that an object of INTELLIGENT_TIERING is in an archive tier, nor without a further header what is
-restored already or on its way; a HEAD tells all three. It costs under 1% of a restore request, and only where the run
-restores.
+So is each entry to copy whose listing says that it may be held (``shards.held``).
 """
 
 from __future__ import annotations
@@ -27,8 +23,6 @@ from fanout.listing.naming.placement import Place
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.ports.tree import Tree
-from fanout.request.plan import Plan
-from fanout.work.context import Context
 
 LOOKUPS_IN_FLIGHT = 32
 # Limits on work that waits for an earlier question: pairs and other work, and the files in it.
@@ -137,24 +131,6 @@ class LookupQueue:
 
 
 _COPIED = (Decision.COPY, Decision.COMPARE)
-
-
-def look_at_held(plan: Plan, context: Context) -> Callable[[Entry], Entry] | None:
-    """Gives an entry with what holds it, and without where its copy has to say what is wrong with it.
-
-    ``None`` in a run that brings nothing back.
-    """
-    archive = context.archive(plan)
-    if archive is None:
-        return None
-
-    def look(entry: Entry) -> Entry:
-        try:
-            return replace(entry, held=archive.look(entry).archive)
-        except ItemError:
-            return replace(entry, held="")
-
-    return look
 
 
 def with_looks(

@@ -141,7 +141,7 @@ class Together:
     | ``escape``, ``unescape``              | one by one                     | one by one                       |
     | a verification                        | one by one                     | one by one                       |
     | another ``compare`` than by times     | one by one                     | together                         |
-    | a version, an archive, ``versions/``  | together                       | one by one                       |
+    | a version, held, ``versions/``        | together                       | one by one                       |
     | whose first one has no place          | one by one                     | one by one                       |
     | filtered, at least one                | one by one                     | one by one                       |
     | all others                            | those that are unchanged       | those with a place, not in blocks |

@@ -164,7 +164,7 @@ class SegmentWriter:
             return
         self._place(entry)
         request = self._plan.request
-        if entry.held and (refusal := request.restore.refusal(entry.held)) is not None:
+        if entry.held and (refusal := request.held.refusal(entry.held)) is not None:
             self.settle(entry, refusal.reason, refusal.message)
             return
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)

@@ -7,9 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fanout.model.document import Json
-from fanout.model.entry import Entry
 from fanout.model.file_system import Behind, Described, Readings
-from fanout.request.parts.restore import Restore
 
 
 class Executions(Protocol):
@@ -69,27 +67,6 @@ class Signer(Protocol):
 
     def is_signed(self, digest: bytes, signature: bytes) -> bool:
         """Whether the key made this signature of a SHA-256."""
-
-
-class Look(Struct, frozen=True):
-    """Where an object lies: in an ``archive`` of ``facts.archives``, which is empty where its bytes can be read.
-
-    ``asked``: S3 restores it. ``version`` names the object that was looked at, where the bucket has versions.
-    """
-
-    archive: str = ""
-    asked: bool = False
-    version: str = ""
-
-
-class ObjectArchive(Protocol):
-    """The archives that entries of a source lie in. Raises ``ItemError`` about an entry, and ``FanoutError``."""
-
-    def look(self, entry: Entry) -> Look:
-        """Where the entry lies, pinned to what was listed."""
-
-    def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
-        """Ask for the entry that was looked at; one that is on its way, or out of the archive, counts as asked."""
 
 
 class Meter(Protocol):

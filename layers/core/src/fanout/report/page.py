@@ -16,6 +16,7 @@ from fanout.books.failures import Failure, FailureClass
 from fanout.books.next_step import next_step_of
 from fanout.books.summary_document import SummaryDocument, TasksDone, figures_of
 from fanout.forecast.choosing.finish import Finish
+from fanout.forecast.phases import INSIDE
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
@@ -105,6 +106,7 @@ def render_report(findings: Findings) -> str:
         "classes": findings.classes,
         "named": findings.named,
         "phases": [_phase(activity, tasks) for activity, tasks in zip(findings.activities, summary.tasks, strict=True)],
+        "inside": {*INSIDE, "pause"},
         "pacing": paced(findings.decisions),
         "finish_curve": _finish_curve(summary),
         "attempts": {tasks.phase: tasks.begun for tasks in summary.tasks},

@@ -18,7 +18,7 @@ from fanout.request.course import Mode
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
-from fanout.request.parts.restore import Restore
+from fanout.request.parts.restore import ArchivedPolicy, HeldRule, Restore
 from fanout.request.parts.symlinks import Symlinks
 
 # Values of ``Options.calibration`` besides the id of a probe: whose rates a plan uses.
@@ -77,14 +77,6 @@ class Verify(StrEnum):
     def whole_trees(self) -> bool:
         """Whether both whole trees are compared after a copy."""
         return self in (Verify.CONTENT, Verify.ALL)
-
-
-class ArchivedPolicy(StrEnum):
-    """The policy for objects of the source that lie in an archive and are not restored."""
-
-    FAIL = "fail"
-    SKIP = "skip"
-    RESTORE = "restore"
 
 
 class ReportEntries(StrEnum):
@@ -239,6 +231,11 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             extra_json_schema={"allowed": "`newest`, `none`, or the id of a probe"},
         ),
     ] = NEWEST
+
+    @property
+    def held(self) -> HeldRule:
+        """The treatment of entries of the source that are held."""
+        return HeldRule(self.archived, self.restore)
 
 
 def replaces(overwrite: Overwrite, source_ns: int, destination_ns: int) -> bool:

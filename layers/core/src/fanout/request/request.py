@@ -12,10 +12,9 @@ from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import ArchivedPolicy, BucketOptions, Checksums, OnConflict, Options, Overwrite, Verify
+from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, Overwrite, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
-from fanout.request.parts.restore import Restore
 from fanout.request.parts.symlinks import Symlinks
 
 
@@ -73,15 +72,12 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def left_out_unseen(self) -> frozenset[Reason]:
         """Those of them that no listing shows: only reading the entry does, and the destination may lack it."""
-        return frozenset({Reason.SOURCE_ARCHIVED} if self.archived is ArchivedPolicy.SKIP else ())
+        return self.held.left_out
 
     @property
     def brings_back(self) -> bool:
-        """Whether the run has the entries that are held brought back, and waits for them; a plan only says so.
-
-        Never so in a verification, which copies nothing.
-        """
-        return self.archived is ArchivedPolicy.RESTORE and not self.course.compares
+        """Whether the run has the entries that are held brought back, and waits for them; a plan only says so."""
+        return self.held.brings_back(self.course)
 
     @property
     def computes_checksums(self) -> bool:
@@ -136,7 +132,7 @@ def check_request(request: Request) -> None:
             "name a tree that shares no entry with the source",
         )
     _check_bucket_options(request)
-    _check_archived(request)
+    request.held.check(request.source, request.course)
     _check_attributes(request)
     same_scheme = request.source.is_keyed == request.destination.is_keyed
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
@@ -186,18 +182,6 @@ def _check_checksums(request: Request) -> None:
     if request.certificate:
         problem = "a certificate reads every byte, whatever checksum S3 tells"
         raise InvalidRequest("checksums", problem, "leave it out, or the certificate")
-
-
-def _check_archived(request: Request) -> None:
-    if request.archived is not ArchivedPolicy.FAIL and not request.source.is_keyed:
-        problem = f"the source {request.source} holds no objects"
-        raise InvalidRequest("archived", problem, "leave it out, or name s3://")
-    if request.archived is ArchivedPolicy.RESTORE and request.course.compares:
-        problem = "mode verify has nothing restored"
-        raise InvalidRequest("archived", problem, "with it, fail and skip are allowed")
-    if request.restore != Restore() and request.archived is not ArchivedPolicy.RESTORE:
-        problem = f"archived is {request.archived.value}, so nothing is restored"
-        raise InvalidRequest("restore", problem, "leave it out, or name archived: restore")
 
 
 def _check_bucket_options(request: Request) -> None:

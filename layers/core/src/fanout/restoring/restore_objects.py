@@ -29,7 +29,7 @@ from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.shard import Shard, failed_block
-from fanout.ports.aws import Look, ObjectArchive
+from fanout.ports.s3_services import Look, ObjectArchive
 from fanout.request.plan import Plan
 from fanout.shards.held import COPIES_AT_ONCE, HeldProgress, asked_back, copies_key, progress_key
 from fanout.shards.partitioned import MapItem, shards_of
@@ -55,7 +55,7 @@ def restore_objects(key: str, context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    archive = context.archive(plan)
+    archive = context.s3_services.archive(plan)
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.held}
     so_far = ledger.read(key, HeldProgress) if key else _begun(list(shards), context)

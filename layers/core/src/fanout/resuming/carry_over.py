@@ -20,7 +20,7 @@ from fanout.ledger.rows import listed_outcomes, name_from_row
 from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.list_destination import noting_failure
 from fanout.listing.list_segment import list_segment
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing, look_at_held
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.rounds import hand_segment_back
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
@@ -49,6 +49,7 @@ from fanout.resuming.rules import (
 )
 from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.big_files import parts_of_big_files
+from fanout.shards.held import look_at_held
 from fanout.shards.shard_results import big_file_outcomes, big_file_times
 from fanout.work.context import Context
 

@@ -13,27 +13,25 @@ from typing import TYPE_CHECKING
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.archives.object_archive import S3Archive
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
-from fanout.adapters.s3.place import Place, is_one_bucket
+from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts import archives
 from fanout.flow.calls import Stack
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
-from fanout.ports.aws import Meter, ObjectArchive, Signer
-from fanout.ports.checksum_jobs import ChecksumJobs
+from fanout.ports.aws import Meter, Signer
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
-from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings, stack_client
+from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
+from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, Deployed
@@ -129,8 +127,7 @@ def make_context(
         destination=lambda plan: tree("destination", plan.destination, plan),
         entry_copier=make_entry_copier,
         is_one_bucket=ends_are_one_bucket,
-        archive=make_archive,
-        checksum_jobs=make_checksum_jobs,
+        s3_services=StackS3Services(),
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
@@ -205,7 +202,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             write_headers=write_headers(objects),
             guess_content_type=objects.content_type is ContentType.GUESS,
             overwrite=plan.request.overwrite,
-            may_hold=archives.CLASSES if field == "source" and plan.request.brings_back else (),
+            tells_held=field == "source" and plan.request.brings_back,
             is_source=field == "source",
         )
     mount = settings().mounts.get(location.mount)
@@ -270,30 +267,3 @@ def ends_are_one_bucket(plan: Plan, key: str) -> bool:
     """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
     request = plan.request
     return is_one_bucket(client_for(plan), request.destination.bucket, request.source.bucket, key)
-
-
-def make_archive(plan: Plan) -> ObjectArchive | None:
-    """The archives of the source's bucket, where the request has objects restored."""
-    source = plan.request.source
-    if isinstance(source, S3Location) and plan.request.brings_back:
-        return S3Archive(client_for(plan), source)
-    return None
-
-
-def make_checksum_jobs(plan: Plan) -> ChecksumJobs | None:
-    """The jobs about the objects of a request's ends; ``None`` where the stack has no role for them."""
-    here = settings()
-    if not here.checksum_role:
-        return None
-    from fanout.adapters.aws.checksum_jobs import S3ChecksumJobs
-
-    places = {"source": plan.request.source, "destination": plan.request.destination}
-    return S3ChecksumJobs(
-        here.region,
-        here.account,
-        here.checksum_role,
-        Place(stack_client(), here.work_bucket, ""),
-        client_for(plan),
-        {end: place for end, place in places.items() if isinstance(place, S3Location)},
-        here.control_url,
-    )

@@ -14,6 +14,7 @@ from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan, compares_attributes
+from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
 
 
@@ -99,9 +100,9 @@ def not_compared(
     with several that were compared in blocks.
     """
     found: list[NotCompared] = []
-    held = _entries_below(keys.HELD, ledger) + held_big_files
+    held = _entries_below(HELD, ledger) + held_big_files
     if held:
-        found.append(NotCompared("archived objects", "the request skips them, and S3 reads none from there", held))
+        found.append(NotCompared(*plan.request.held.not_compared, held))
     if not compares_attributes(plan):
         return found
     limitation = _owner_limitation(ledger)

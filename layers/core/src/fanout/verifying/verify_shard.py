@@ -24,6 +24,7 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
+from fanout.shards.held import held_prefix
 from fanout.shards.partitioned import link_differences
 from fanout.shards.tasks.attempts import Progress, failures_of, noted
 from fanout.shards.tasks.shard_task import ShardTask, too_large
@@ -180,7 +181,7 @@ def _verify(
     if outcomes:
         ledger.write_rows(keys.digests_key(shard.id, nonce), map(digest_row, digest.directories()))
         write_indexes(keys.not_told_prefix(shard.id), nonce, unknown, ledger)
-        write_indexes(keys.held_prefix(shard.id), nonce, held, ledger)
+        write_indexes(held_prefix(shard.id), nonce, held, ledger)
         write_unread(shard.id, nonce, outcomes, ledger)
         if verifier.certifies:
             write_certified(shard.id, nonce, certified, ledger)

@@ -13,11 +13,11 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Behind, Described, Readings
-from fanout.ports.aws import Meter, ObjectArchive, ObjectFound, ObjectReader, Signer
-from fanout.ports.checksum_jobs import ChecksumJobs
+from fanout.ports.aws import Meter, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
+from fanout.ports.s3_services import S3Services
 from fanout.ports.tree import EntryCopier, Tree
 from fanout.ports.turns import Turns
 from fanout.request.parts.limits import FunctionSize
@@ -41,7 +41,7 @@ class WayOut(StrEnum):
 
 
 def nothing(*_: object) -> None:
-    """No adapter: no copier, no archive, no jobs, nothing to release, no budget to hold."""
+    """No adapter: no copier, nothing to release, no budget to hold."""
 
 
 def never(*_: object) -> bool:
@@ -113,8 +113,7 @@ class Context(Struct, frozen=True):
     - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
     - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
-    - ``archive`` restores objects of the source, where the request asks for it.
-    - ``checksum_jobs`` has S3 compute checksums; ``None`` where the stack has no role for that.
+    - ``s3_services`` are what S3 does by itself for a run.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
     - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
@@ -135,8 +134,7 @@ class Context(Struct, frozen=True):
     destination: Callable[[Plan], Tree]
     entry_copier: Callable[[Plan], EntryCopier | None] = nothing
     is_one_bucket: Callable[[Plan, str], bool] = never
-    archive: Callable[[Plan], ObjectArchive | None] = nothing
-    checksum_jobs: Callable[[Plan], ChecksumJobs | None] = nothing
+    s3_services: S3Services = field(default_factory=S3Services)
     release: Callable[[], None] = nothing
     forks: Callable[[Plan], bool] = never
     processors: int = 1

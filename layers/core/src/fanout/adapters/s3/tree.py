@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.listings import object_pages
+from fanout.adapters.s3.client.object_page import MAY_HOLD
 from fanout.adapters.s3.client.reach import reach
 from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.conditions import Condition
@@ -44,8 +45,8 @@ class S3Tree:
     A key that ends in ``/`` and holds no bytes is a directory; every other key is a file. The attributes of its source
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
-    Entries of the classes of ``may_hold`` tell their storage class. ``is_source``: it is the source of a run, from
-    which only a move deletes.
+    With ``tells_held`` entries that may be held tell their storage class. ``is_source``: it is the source of a run,
+    from which only a move deletes.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class S3Tree:
         write_headers: Mapping[str, str] = _NO_HEADERS,
         guess_content_type: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
-        may_hold: Collection[str] = (),
+        tells_held: bool = False,
         is_source: bool = False,
     ) -> None:
         self._client = client
@@ -66,7 +67,7 @@ class S3Tree:
         self._write_headers = write_headers
         self._guess_content_type = guess_content_type
         self._overwrite = overwrite
-        self._may_hold = may_hold
+        self._tells_held = tells_held
         self._is_source = is_source
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
@@ -105,7 +106,7 @@ class S3Tree:
         )
         end = os.fsencode(segment.until)
         for page in pages:
-            yield paths_within(segment, page, len(self._prefix), tells=bool(self._may_hold))
+            yield paths_within(segment, page, len(self._prefix), tells=self._tells_held)
             if end and page.keys and page.keys[-1][len(self._prefix) :].encode() > end:
                 return
 
@@ -136,7 +137,7 @@ class S3Tree:
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
         entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
         storage_class = found.headers.get("x-amz-storage-class", "")
-        if storage_class in self._may_hold:
+        if self._tells_held and storage_class in MAY_HOLD:
             entry = replace(entry, held=storage_class)
         others = told_by(found.headers)
         others.pop(CRC64NVME, None)

@@ -21,6 +21,7 @@ from fanout.forecast.choosing.finish import (
     seconds_left,
 )
 from fanout.forecast.forecast import Forecast, forecast
+from fanout.forecast.phases import INSIDE
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import utc
@@ -31,6 +32,7 @@ from fanout.shards.packing import target_seconds
 
 # Those that are behind a run when its plan is chosen.
 BEFORE = frozenset({"plan", "list", "partition"})
+WITH_COPY = {"copy"} | {phase for phase, other in INSIDE.items() if other == "copy"}
 
 
 class Outline(Struct, frozen=True):
@@ -109,7 +111,7 @@ def copied_by(plan: Plan, found: Forecast, now: float) -> float | None:
     """When the copy has to end, so that what comes after it ends in time; a window's pauses tell nothing of a speed."""
     if plan.finishes_at is None or plan.request.limits.window:
         return None
-    after = (took for phase, took in found.seconds.items() if phase not in BEFORE | {"copy", "restore"})
+    after = (took for phase, took in found.seconds.items() if phase not in BEFORE | WITH_COPY)
     return moments_of(plan, now).at - sum(after)
 
 

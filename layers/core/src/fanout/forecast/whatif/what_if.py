@@ -15,6 +15,7 @@ from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState
 from fanout.facts.tuning import FUNCTION_MEGABYTES
 from fanout.forecast.document import by_service
+from fanout.forecast.phases import PHASES
 from fanout.forecast.spending import dollars_done, done_so_far
 from fanout.forecast.whatif.recorded import (
     Settings,
@@ -40,7 +41,7 @@ FUNCTIONS = "functions"
 NOT_REPLAYED: tuple[tuple[Callable[[Request], bool], str], ...] = (
     (lambda request: not request.course.copies, "copies nothing"),
     (lambda request: bool(request.limits.window), "worked in a window of hours, whose pauses are in its seconds"),
-    (lambda request: request.brings_back, "waited for archived objects"),
+    *((phase.runs, phase.waits) for phase in PHASES if phase.waits),
 )
 
 

@@ -14,7 +14,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
-from fanout.ports.aws import Look
+from fanout.ports.s3_services import Look
 from fanout.request.parts.restore import Restore
 
 
@@ -25,7 +25,7 @@ class S3Archive:
         self._client, self._location = client, location
 
     def look(self, entry: Entry) -> Look:
-        """See ``ports.aws.ObjectArchive``; one HEAD, pinned to the listed ETag."""
+        """See ``ports.s3_services.ObjectArchive``; one HEAD, pinned to the listed ETag."""
         place = self._place(entry)
         try:
             found = place.head(if_match=entry.etag)
@@ -34,7 +34,7 @@ class S3Archive:
         return look_of(found.headers)
 
     def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
-        """See ``ports.aws.ObjectArchive``; objects of INTELLIGENT_TIERING take no days."""
+        """See ``ports.s3_services.ObjectArchive``; objects of INTELLIGENT_TIERING take no days."""
         place = self._place(entry)
         days = "" if look.archive in archives.TIERS_OF_TIERING else f"<Days>{restore.days}</Days>"
         tier = f"<GlacierJobParameters><Tier>{restore.tier.value.capitalize()}</Tier></GlacierJobParameters>"

@@ -23,7 +23,7 @@ from fanout.adapters.s3.client.responses import (
     required,
     to_nanoseconds,
 )
-from fanout.facts.archives import CLASSES as MAY_HOLD
+from fanout.facts import archives
 
 _QUOTE = '(?:&quot;|&#34;|")'
 # Key, time, ETag, size and storage class of an object, in the order in which S3 writes them.
@@ -42,6 +42,8 @@ _nanoseconds = lru_cache(_TIMES)(to_nanoseconds)
 
 
 _ROOT = "ListBucketResult"
+# Storage classes whose objects may be held.
+MAY_HOLD = archives.CLASSES
 
 
 class PageAsked(Struct, frozen=True):
