@@ -40,7 +40,7 @@ def test_the_first_run_has_none_and_the_page_says_so() -> None:
     world = two_files()
     assert world.ledger.read_json("summary.json")["earlier"] is None
     assert "No earlier run with this source, destination and mode is on record" in page_of(world)
-    assert 'id="beside"' not in page_of(world)
+    assert 'id="compared"' not in page_of(world)
 
 
 def test_the_next_run_is_shown_beside_the_one_before() -> None:
@@ -56,7 +56,7 @@ def test_the_next_run_is_shown_beside_the_one_before() -> None:
     assert earlier["seconds"] == pytest.approx(sum(before["seconds"].values()), abs=0.001)
     assert earlier["dollars"] == before["forecast"]["actual_dollars"]["total"]
     VALIDATOR.validate(summary)
-    section = page_of(second).split('id="beside"')[1].split("</section>")[0]
+    section = page_of(second).split('id="compared"')[1].split("</section>")[0]
     assert "<bdi>run-1</bdi>" in section
     _, third = followed(second, "run-3")
     assert third["earlier"]["run_id"] == "run-2"
