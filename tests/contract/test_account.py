@@ -38,7 +38,7 @@ def test_what_is_not_reserved_is_what_counts(server: ScriptedServer) -> None:
         (answer(200, settings(ConcurrentExecutions=1_000)), Transient),
         (answer(200, b"no JSON"), Transient),
         (RESET, Unreachable),
-        (TRUNCATED, Transient),
+        (TRUNCATED, Unreachable),
     ],
 )
 def test_a_fault_of_lambda_has_the_name_that_says_what_to_do(

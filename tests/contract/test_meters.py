@@ -135,11 +135,11 @@ FAULTS = [
     (answer(200, b"neither JSON nor XML"), Transient),
     (answer(200, b"{}"), Transient),
     (RESET, Unreachable),
-    (TRUNCATED, Transient),
 ]
+CUT_OFF, CUT_OFF_IN_BOTO3 = (TRUNCATED, Unreachable), (TRUNCATED, Transient)
 
 
-@pytest.mark.parametrize(("step", "error"), FAULTS)
+@pytest.mark.parametrize(("step", "error"), [*FAULTS, CUT_OFF])
 def test_a_fault_of_efs_has_the_name_that_says_what_to_do(
     server: ScriptedServer, step: bytes, error: type[FanoutError]
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_fault_of_efs_has_the_name_that_says_what_to_do(
         aws_meter(server.url).describe("fs-1")
 
 
-@pytest.mark.parametrize(("step", "error"), FAULTS)
+@pytest.mark.parametrize(("step", "error"), [*FAULTS, CUT_OFF])
 def test_a_fault_of_cloudwatch_has_it_too(server: ScriptedServer, step: bytes, error: type[FanoutError]) -> None:
     server.script = [step]
     with pytest.raises(error, match="cloudwatch:GetMetricData on fs-1"):
@@ -187,7 +187,7 @@ def test_s3_files_tells_the_place_that_an_access_point_shows(
     assert aws_meter(server.url).shows(ACCESS_POINT) == Behind("a-bucket", shown)
 
 
-@pytest.mark.parametrize(("step", "error"), FAULTS)
+@pytest.mark.parametrize(("step", "error"), [*FAULTS, CUT_OFF_IN_BOTO3])
 def test_a_fault_of_s3_files_has_it_as_well(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, step: bytes, error: type[FanoutError]
 ) -> None:

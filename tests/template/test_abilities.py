@@ -38,7 +38,7 @@ CHECKED = {
 CALLED_ELSEWHERE = {
     action
     for adapter in sorted((PACKAGE / "adapters/aws").glob("*.py"))
-    for action in re.findall(r'our_errors\("(\w+:\w+)"', adapter.read_text(encoding="utf-8"))
+    for action in re.findall(r'(?:our_errors|\.get|\.post)\(\s*"(\w+:\w+)"', adapter.read_text(encoding="utf-8"))
 }
 # What no code of ours calls, by who does; the permission is checked against the function's role all the same.
 CALLED_BY_SERVICES = {

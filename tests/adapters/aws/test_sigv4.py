@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 import pytest
@@ -116,3 +117,27 @@ def test_credentials_are_asked_for_once_a_second() -> None:
         now[0] = moment
         found.append(provider().access_key_id)
     assert found == ["id-0", "id-0", "id-1", "id-1", "id-2"]
+
+
+@pytest.mark.parametrize(
+    ("service", "method", "path", "query", "body"),
+    [
+        ("lambda", "GET", "/2016-08-19/account-settings", "", b""),
+        ("elasticfilesystem", "GET", "/2015-02-01/file-systems", "FileSystemId=fs-1", b""),
+        ("monitoring", "POST", "/", "", b'{"ScanBy": "TimestampDescending"}'),
+    ],
+)
+def test_another_service_is_asked_as_botocore_asks_it(
+    monkeypatch: pytest.MonkeyPatch, service: str, method: str, path: str, query: str, body: bytes
+) -> None:
+    credentials = Credentials("AKIDEXAMPLE", "secret/key+", "token")
+    digest, host = sha256(body).hexdigest(), f"{service}.eu-west-1.amazonaws.com"
+    ours = Signer("eu-west-1", service).sign(method, host, path, query, {}, credentials, NOW_SECONDS, digest)
+    moment = datetime.datetime.fromtimestamp(NOW_SECONDS, datetime.UTC)
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: moment, raising=True)
+    headers = {"x-amz-content-sha256": digest}
+    url = f"https://{host}{path}" + (f"?{query}" if query else "")
+    request = awsrequest.AWSRequest(method=method, url=url, headers=headers, data=body)
+    theirs = botocore_credentials.Credentials("AKIDEXAMPLE", "secret/key+", "token")
+    auth.SigV4Auth(theirs, service, "eu-west-1").add_auth(request)
+    assert ours["authorization"] == request.headers["Authorization"]

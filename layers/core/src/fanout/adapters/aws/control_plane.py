@@ -13,7 +13,7 @@ from typing import Any
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 
 # Chosen: what is asked here is small, and who waits for it pays by the second.
-_CONNECT_SECONDS, _READ_SECONDS = 5, 10
+CONNECT_SECONDS, READ_SECONDS = 5, 10
 # docs.aws.amazon.com/step-functions/latest/apireference/CommonErrors.html and the pages of each operation.
 _THROTTLED = frozenset(
     {"Throttling", "ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded", "ExecutionLimitExceeded"}
@@ -30,8 +30,8 @@ def client(service: str, region: str, url: str = "", attempts: int = 4) -> Any:
     from botocore.config import Config
 
     config = Config(
-        connect_timeout=_CONNECT_SECONDS,
-        read_timeout=_READ_SECONDS,
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
         retries={"mode": "standard", "total_max_attempts": attempts},
     )
     make: Any = boto3.client
@@ -64,10 +64,14 @@ def our_errors(action: str, about: str, lost: type[FanoutError] = Transient) -> 
 
 
 def _of_answer(response: Any, action: str, about: str) -> FanoutError:
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     said = response.get("Error", {})
-    code = str(said.get("Code", ""))
-    text = f"{action} on {about}: {status} {code} {said.get('Message', '')}".rstrip()
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return error_of(status, str(said.get("Code", "")), said.get("Message", ""), action, about)
+
+
+def error_of(status: int, code: str, message: str, action: str, about: str) -> FanoutError:
+    """The error of ``model.errors`` that an answer of AWS says, by its status and its code."""
+    text = f"{action} on {about}: {status} {code} {message}".rstrip()
     if code in _THROTTLED or status == 429:
         return Throttled(text)
     if code in _DENIED or status in (401, 403):

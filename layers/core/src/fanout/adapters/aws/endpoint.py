@@ -30,6 +30,11 @@ class Location(NamedTuple):
     root: str
 
 
+def suffix_of(region: str) -> str:
+    """The end of the names of AWS's hosts in a region."""
+    return "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+
+
 @lru_cache(maxsize=256)
 def locate(endpoint: Endpoint, bucket: str) -> Location:
     """The bucket's address: virtual-hosted, or path style for a custom URL or a name that is no DNS label.
@@ -45,8 +50,7 @@ def locate(endpoint: Endpoint, bucket: str) -> Location:
         if parts.port and parts.port != _DEFAULT_PORTS.get(parts.scheme):
             host = f"{host}:{parts.port}"
         return Location(f"{parts.scheme}://{host}", host, f"/{bucket}/")
-    suffix = "amazonaws.com.cn" if endpoint.region.startswith("cn-") else "amazonaws.com"
-    host = f"s3.{endpoint.region}.{suffix}"
+    host = f"s3.{endpoint.region}.{suffix_of(endpoint.region)}"
     if len(bucket) <= 63 and _LABEL.issuperset(bucket):
         host = f"{bucket}.{host}"
         return Location(f"https://{host}", host, "/")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
+from fanout.adapters.aws.signed_requests import Service
 from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
 from fanout.model.file_system import (
@@ -25,6 +25,8 @@ from fanout.model.file_system import (
 
 # The cautious statistic of each minute: the least of credits and rates, the most of use.
 _STATISTICS = {CREDITS: "Minimum", PERMITTED: "Minimum", IO_LIMIT: "Maximum", METERED: "Sum"}
+# The operation in CloudWatch's protocol JSON 1.0 (its model's targetPrefix).
+_GET_METRIC_DATA = "GraniteServiceVersion20100801.GetMetricData"
 # Chosen: a plan does not wait long for figures that it can do without.
 _ATTEMPTS = 1
 
@@ -37,24 +39,26 @@ class AwsMeter:
 
     def __init__(self, region: str, efs_url: str = "", metrics_url: str = "") -> None:
         self._region = region
-        self._efs = client("efs", region, efs_url, _ATTEMPTS)
-        self._metrics = client("cloudwatch", region, metrics_url, _ATTEMPTS)
+        self._efs = Service("elasticfilesystem", region, efs_url)
+        self._metrics = Service("monitoring", region, metrics_url)
 
     def describe(self, file_system_id: str) -> Described:
-        with our_errors("elasticfilesystem:DescribeFileSystems", file_system_id, lost=Unreachable):
-            (found,) = self._efs.describe_file_systems(FileSystemId=file_system_id)["FileSystems"]
-            return _described(found)
+        return self._efs.get(
+            "elasticfilesystem:DescribeFileSystems",
+            file_system_id,
+            "/2015-02-01/file-systems",
+            {"FileSystemId": file_system_id},
+            _described,
+        )
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        names = {_id(name): name for name in _STATISTICS}
-        with our_errors("cloudwatch:GetMetricData", file_system_id, lost=Unreachable):
-            answer = self._metrics.get_metric_data(
-                MetricDataQueries=[_query(name, file_system_id) for name in _STATISTICS],
-                StartTime=datetime.fromtimestamp(int(now - LOOK_BACK_SECONDS), UTC),
-                EndTime=datetime.fromtimestamp(int(now + PERIOD_SECONDS), UTC),
-                ScanBy="TimestampDescending",
-            )
-            return {names[series["Id"]]: _rows(series) for series in answer["MetricDataResults"] if series["Values"]}
+        asked = {
+            "MetricDataQueries": [_query(name, file_system_id) for name in _STATISTICS],
+            "StartTime": int(now - LOOK_BACK_SECONDS),
+            "EndTime": int(now + PERIOD_SECONDS),
+            "ScanBy": "TimestampDescending",
+        }
+        return self._metrics.post("cloudwatch:GetMetricData", file_system_id, _GET_METRIC_DATA, asked, _readings)
 
     def shows(self, access_point: str) -> Behind:
         with our_errors("s3files:GetFileSystem", file_system_of(access_point), lost=Unreachable):
@@ -62,7 +66,8 @@ class AwsMeter:
         return behind(files, access_point)
 
 
-def _described(found: Mapping[str, Any]) -> Described:
+def _described(answer: Any) -> Described:
+    (found,) = answer["FileSystems"]
     size = found["SizeInBytes"]
     return Described(
         mode=ThroughputMode(found.get("ThroughputMode", "bursting")),
@@ -87,9 +92,14 @@ def _id(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
+def _readings(answer: Any) -> Readings:
+    names = {_id(name): name for name in _STATISTICS}
+    return {names[series["Id"]]: _rows(series) for series in answer["MetricDataResults"] if series["Values"]}
+
+
 def _rows(series: Mapping[str, Any]) -> list[Reading]:
     pairs = zip(series["Timestamps"], series["Values"], strict=True)
-    return [Reading(time.timestamp(), float(value)) for time, value in pairs]
+    return [Reading(float(at), float(value)) for at, value in pairs]
 
 
 def file_system_of(access_point: str) -> str:
@@ -113,9 +123,13 @@ class LambdaAccount:
     """See ``ports.pacing.Account``; needs lambda:GetAccountSettings."""
 
     def __init__(self, region: str, url: str = "") -> None:
-        self._lambda = client("lambda", region, url, _ATTEMPTS)
+        self._lambda = Service("lambda", region, url)
 
     def unreserved_concurrency(self) -> int:
-        with our_errors("lambda:GetAccountSettings", "the account", lost=Unreachable):
-            found = self._lambda.get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
-            return int(found)
+        return self._lambda.get(
+            "lambda:GetAccountSettings",
+            "the account",
+            "/2016-08-19/account-settings",
+            {},
+            lambda found: int(found["AccountLimit"]["UnreservedConcurrentExecutions"]),
+        )

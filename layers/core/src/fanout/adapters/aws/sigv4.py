@@ -1,7 +1,7 @@
-"""AWS Signature Version 4 in the Authorization header, for S3 over an unsigned payload.
+"""AWS Signature Version 4 in the Authorization header; for S3 over an unsigned payload.
 
 Pure: the time and the credentials come with the call. S3 encodes a path once
-and leaves it as it is, so ``..``, ``//`` and ``.`` in a key survive.
+and leaves it as it is, so ``..``, ``//`` and ``.`` in a key survive; other services are asked at plain paths.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
 
 
 class Signer:
-    """Signs requests to S3 in one region; keeps the signing key of the day. Safe to share between threads."""
+    """Signs requests to a service in one region; keeps the signing key of the day. Safe to share between threads."""
 
-    def __init__(self, region: str) -> None:
-        self._region = region
+    def __init__(self, region: str, service: str = "s3") -> None:
+        self._region, self._service = region, service
         self._second: tuple[int, str] = (-1, "")
         self._keyed: tuple[str, str, hmac.HMAC] | None = None
 
@@ -47,22 +47,24 @@ class Signer:
         headers: Mapping[str, str],
         credentials: Credentials,
         now_seconds: float,
+        payload: str = UNSIGNED_PAYLOAD,
     ) -> dict[str, str]:
         """The headers to send: the given ones, whose names are lower-case, and those that sign them.
 
-        ``path`` and ``query`` are encoded already; ``host`` is signed but left to the transport to send.
+        ``path`` and ``query`` are encoded already; ``host`` is signed but left to the transport to send. ``payload`` is
+        the body's SHA-256 in hexadecimal digits, which services other than S3 ask for.
         """
         timestamp = self._timestamp(int(now_seconds))
         date = timestamp[:8]
-        signed = {**headers, "x-amz-content-sha256": UNSIGNED_PAYLOAD, "x-amz-date": timestamp}
+        signed = {**headers, "x-amz-content-sha256": payload, "x-amz-date": timestamp}
         if credentials.session_token:
             signed["x-amz-security-token"] = credentials.session_token
         names, signed_names = _in_order(tuple(signed))
         values = {**signed, "host": host}
         lines = "".join([f"{name}:{_canonical(values[name])}\n" for name in names])
-        canonical = f"{method}\n{path}\n{query}\n{lines}\n{signed_names}\n{UNSIGNED_PAYLOAD}"
+        canonical = f"{method}\n{path}\n{query}\n{lines}\n{signed_names}\n{payload}"
         digest = sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
-        scope = f"{date}/{self._region}/s3/aws4_request"
+        scope = f"{date}/{self._region}/{self._service}/aws4_request"
         key = self._signing_key(credentials.secret_access_key, date)
         key.update(f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{digest}".encode())
         signed["authorization"] = (
@@ -84,7 +86,7 @@ class Signer:
         if cached is not None and cached[0] == secret and cached[1] == date:
             return cached[2].copy()
         raw = f"AWS4{secret}".encode()
-        for part in (date, self._region, "s3", "aws4_request"):
+        for part in (date, self._region, self._service, "aws4_request"):
             raw = hmac.digest(raw, part.encode(), "sha256")
         key = hmac.new(raw, digestmod="sha256")
         self._keyed = (secret, date, key)
