@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from scripts.ledger_rights import KINDS, sample_of
-from tests.functions.test_roles import GIVEN, WORK
+from tests.functions.kinds_of_runs import WORK
+from tests.functions.test_roles import GIVEN
 from tests.support.actions import Need
 from tests.support.iam import is_allowed, statements_of
 from tests.template.templates import functions

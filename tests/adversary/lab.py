@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
-from fanout.ports.store import Versioned, WorkStore
+from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
@@ -43,6 +42,7 @@ from tests.adversary.clock import LabClock
 from tests.adversary.computing import JOB_OBJECTS, LabServices, batch_of
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
+from tests.adversary.hooks import HookedStore, Inline
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
@@ -69,72 +69,6 @@ LIMITS = {
     "SHARD_ENTRIES": 12,
     "CHECKSUM_JOB_OBJECTS": JOB_OBJECTS,
 }
-
-
-class Inline:
-    """An executor that does everything at once, in the order in which it is asked to."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        """As ``ThreadPoolExecutor``."""
-
-    def __enter__(self) -> Inline:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        """Nothing is left to wait for."""
-
-    def submit(self, work: Callable[..., Any], *arguments: Any, **more: Any) -> Future[Any]:
-        """A future that is done."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(work(*arguments, **more))
-        except Exception as error:  # noqa: BLE001 - a future holds any
-            future.set_exception(error)
-        return future
-
-    def map(self, work: Callable[..., Any], *items: Sequence[Any]) -> Iterator[Any]:
-        """The results."""
-        return iter([work(*some) for some in zip(*items, strict=False)])
-
-    def shutdown(self, *_: Any, **__: Any) -> None:
-        """Nothing is left to end."""
-
-
-class HookedStore:
-    """A store of which each operation passes the conductor."""
-
-    def __init__(self, store: Any, conductor: Conductor) -> None:
-        self.plain, self._conductor = store, conductor
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        passed = self._conductor.before(f"ledger:{name}")
-        result = getattr(self.plain, name)(*arguments)
-        self._conductor.after(passed)
-        return result
-
-    def put(self, key: str, data: bytes) -> None:
-        self._call("put", key, data)
-
-    def put_new(self, key: str, data: bytes) -> bool:
-        return bool(self._call("put_new", key, data))
-
-    def get(self, key: str) -> bytes:
-        data: bytes = self._call("get", key)
-        return data
-
-    def list(self, prefix: str) -> Iterator[str]:
-        found: Iterator[str] = self._call("list", prefix)
-        return found
-
-    def remove(self, keys: Sequence[str]) -> None:
-        self._call("remove", keys)
-
-    def read_version(self, key: str) -> Versioned:
-        found: Versioned = self._call("read_version", key)
-        return found
-
-    def write_version(self, key: str, data: bytes, version: str) -> None:
-        self._call("write_version", key, data, version)
 
 
 class Lab:

@@ -35,7 +35,30 @@ QUIET = Script(0, WITHIN_MOUNT, SOURCE, (), (Act("run", "r1"), Act("run", "last"
 
 
 # Seeds in which each kind of fault happens at least once; find others when what is drawn changes.
-EACH_KIND = (601, 606, 616, 624, 634, 635, 655, 664, 690, 700, 719, 730, 745, 776, 779, 799, 847, 894, 895, 968, 1805)
+EACH_KIND = (
+    22,
+    601,
+    606,
+    616,
+    624,
+    634,
+    635,
+    655,
+    664,
+    690,
+    700,
+    719,
+    730,
+    745,
+    776,
+    779,
+    799,
+    847,
+    894,
+    895,
+    968,
+    1805,
+)
 OTHER_FAULTS = ("change", "kill", "stop", "twice", "late", "freeze", "another run", "no answer of the ledger")
 
 

@@ -6,7 +6,8 @@ from fanout.checksums.progress import NOTE, asked_key, created_key, ended_key, m
 from fanout.ledger.keys import note_key
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
-from tests.functions.test_roles import GIVEN, WORK
+from tests.functions.kinds_of_runs import WORK
+from tests.functions.test_roles import GIVEN
 from tests.support.actions import Need
 from tests.support.iam import is_allowed, statements_of
 from tests.support.memory_store import MemoryStore

@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from tests.functions.test_roles import CONDITIONS, PARAMETERS, WORK
+from tests.functions.kinds_of_runs import WORK
+from tests.functions.test_roles import CONDITIONS, PARAMETERS
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of
 from tests.template.templates import functions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.functions.test_roles import CONDITIONS, PARAMETERS, SOURCE, WORK
+from tests.functions.kinds_of_runs import SOURCE, WORK
+from tests.functions.test_roles import CONDITIONS, PARAMETERS
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of, statements_of_role
 from tests.template.templates import functions, of_type, stacks, template

@@ -15,7 +15,8 @@ from scripts import generate_policies
 from scripts import ledger_rights as rights
 from scripts.generate_policies import OTHERS
 from scripts.ledger_rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
-from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS, WORK
+from tests.functions.kinds_of_runs import WORK
+from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS
 from tests.functions.test_work_bucket import WIDE
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of

@@ -101,7 +101,7 @@ def test_the_times_of_a_schedule_end_with_the_calendar(expression: str, zone: st
     ("options", "said"),
     [
         ({}, "--cron: no time is given; give one of --cron, --rate and --at"),
-        ({"cron": "0 3 * * ? *", "rate": "1 day"}, "--cron: is given beside --rate"),
+        ({"cron": "0 3 * * ? *", "rate": "1 day"}, "--cron: is given together with --rate"),
         ({"cron": "0 3 * * *"}, "--cron: '0 3 * * *': it has 5 fields and not six: minutes, hours"),
         ({"cron": "0 3 * * * *"}, "one of the fields day of month and day of week is to be ?"),
         ({"cron": "0 3 ? * ? *"}, "one of the fields day of month and day of week is to be ?"),

@@ -101,8 +101,8 @@ def _computed(message: str) -> Computed | None:
 SOURCE, DESTINATION = "source", "destination"
 
 
-def to_compute(told: dict[str, Sums]) -> tuple[str, ...]:
-    """The ends whose checksum S3 is to compute; ``told`` holds what each end tells that is a bucket.
+def to_compute(known: dict[str, Sums]) -> tuple[str, ...]:
+    """The ends whose checksum S3 is to compute; ``known`` holds the stored checksums of each end that is a bucket.
 
     | source                | destination           | computed                            |
     |-----------------------|-----------------------|-------------------------------------|
@@ -113,8 +113,8 @@ def to_compute(told: dict[str, Sums]) -> tuple[str, ...]:
     | tells one that the destination tells too      | | none                                |
     | tells none that the destination tells too     | | CRC64NVME of each that lacks it     |
     """
-    if len(told) == 1:
-        return tuple(end for end, sums in told.items() if not sums)
-    if in_common(told[SOURCE], told[DESTINATION]):
+    if len(known) == 1:
+        return tuple(end for end, sums in known.items() if not sums)
+    if in_common(known[SOURCE], known[DESTINATION]):
         return ()
-    return tuple(end for end, sums in told.items() if CRC64NVME not in sums)
+    return tuple(end for end, sums in known.items() if CRC64NVME not in sums)

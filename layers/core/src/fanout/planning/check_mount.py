@@ -46,8 +46,8 @@ def check_mount(context: Context) -> Json:
 
 def _check(plan: Plan, context: Context) -> None:
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
-    with ThreadPoolExecutor(1, thread_name_prefix="check") as beside:
-        in_buckets = beside.submit(check_ends, plan, context, on_mount=False)  # leaves nothing there
+    with ThreadPoolExecutor(1, thread_name_prefix="check") as meanwhile:
+        in_buckets = meanwhile.submit(check_ends, plan, context, on_mount=False)  # leaves nothing there
         # Checked first, so that a late attempt makes nothing.
         turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
         check_versions(plan, context)

@@ -50,16 +50,16 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="latest") as beside:
-        return _summarise(caught, context, pace, beside)
+    with ThreadPoolExecutor(1, thread_name_prefix="latest") as meanwhile:
+        return _summarise(caught, context, pace, meanwhile)
 
 
-def _summarise(caught: Json | None, context: Context, pace: Json | None, beside: ThreadPoolExecutor) -> Json:
-    """As ``summarise_transfer``; ``beside`` asks and writes what nothing else waits for."""
+def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhile: ThreadPoolExecutor) -> Json:
+    """As ``summarise_transfer``; ``meanwhile`` asks and writes what nothing else waits for."""
     ledger = context.ledger.whole_run()
     ledger.begin("summarise", context.clock.now())
     plan = ledger.read_plan()
-    finding = beside.submit(find_earlier, plan, ledger)
+    finding = meanwhile.submit(find_earlier, plan, ledger)
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     course = plan.request.course
@@ -157,7 +157,7 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, beside:
     if known is None:  # else the report of that attempt is there, and shows what its summary says
         ledger.write_text(keys.REPORT, render_report(findings))
     summary = _written(summary, known, ledger)
-    writing = beside.submit(write_latest, plan, summary, ledger)
+    writing = meanwhile.submit(write_latest, plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, phases[0][1], now)
     if context.turns is not None and owes_nothing(plan, ledger):
@@ -227,7 +227,7 @@ def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[st
         latest = ledger.of_run(run_places.LATEST).find(_key(plan), Latest)
     except LedgerBroken as error:
         problem = str(error).removesuffix(f"; {START_AGAIN}")
-        return None, [f"the figures of the run before cannot be read, so none stand beside this one's: {problem}"[:500]]
+        return None, [f"the figures of the run before cannot be read, so none are compared: {problem}"[:500]]
     if latest is None:
         return None, []
     return (latest.before if latest.run.run_id == plan.run_id else latest.run), []

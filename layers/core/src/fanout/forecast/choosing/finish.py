@@ -209,7 +209,7 @@ def _other_modes(
     moments: Moments,
     front_with: Callable[[Mapping[str, FileSystemState]], list[Choice]],
 ) -> list[FinishMode]:
-    """Each measured file system in its other mode, beside the plan that is taken, if any."""
+    """Each measured file system in its other mode, compared with the plan that is taken, if any."""
     found = []
     for mount, state in states.items():
         mode = OTHER_MODE.get(state.mode)
@@ -225,9 +225,9 @@ def _mode(mount: str, mode: ThroughputMode, best: Choice | None, choice: Choice 
         return FinishMode(mount, mode, False, None, None, f"{name} no plan would end in time; no run changes it")
     pays = choice is None or best.dollars < choice.dollars * 0.99
     by = f"{name} it would end at {utc(moments.now + best.seconds)} for {dollars_text(best.dollars)}"
-    beside = "which no plan does now" if choice is None else f"now {dollars_text(choice.dollars)}"
+    now = "which no plan does now" if choice is None else f"now {dollars_text(choice.dollars)}"
     verdict = "a change would pay" if pays else "a change would not pay"
-    sentence = f"{by}, {beside}: {verdict}; no run changes it"
+    sentence = f"{by}, {now}: {verdict}; no run changes it"
     return FinishMode(mount, mode, pays, round(best.seconds, 3), round(best.dollars, 6), sentence)
 
 
