@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.engine_of_today import engine_of
 from benchmarks.measure import Sample, Source
 
 OURS = "fanout"
@@ -29,6 +30,7 @@ def row(
         **cell,
         "tool": tool,
         "workers": workers,
+        "engine": engine_of(),
         "measured": datetime.now(UTC).isoformat(timespec="minutes"),
         "files": source.files,
         "runs": len(samples),

@@ -29,6 +29,7 @@ from typing import Any
 from benchmarks import interpreter, process_tree, s3_engine
 from benchmarks import lab as efs_lab
 from benchmarks.data_sets import DATA_SETS, make
+from benchmarks.engine_of_today import engine_of
 from benchmarks.lab import Lab as EfsLab
 from benchmarks.measure import compare
 from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
@@ -153,6 +154,7 @@ def row_of(name: str, direction: str, tool: str, samples: list[Sample]) -> Row:
         "data_set": name,
         "direction": direction,
         "tool": tool,
+        "engine": engine_of(),
         "runs": len(samples),
         "objects": one.objects,
         "bytes": one.bytes,
