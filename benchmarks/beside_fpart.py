@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.directory_store import DirectoryStore
+from benchmarks.engine_of_today import engine_of
 from benchmarks.partition import list_and_partition
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
@@ -92,7 +93,10 @@ def main() -> None:
 def _keep(given: argparse.Namespace, found: dict[str, list[dict[str, float]]]) -> None:
     rows = []
     for tool, measured in found.items():
-        rows.append({"tool": tool} | {key: round(median(one[key] for one in measured), 2) for key in measured[0]})
+        rows.append(
+            {"tool": tool, "engine": engine_of()}
+            | {key: round(median(one[key] for one in measured), 2) for key in measured[0]}
+        )
         print(rows[-1], flush=True)
     about = {"entries": given.directories * given.files, "rounds": given.rounds, "load": round(os.getloadavg()[0], 1)}
     RESULTS.write_text(json.dumps({"schema_version": 1, **about, "rows": rows}, indent=1) + "\n")

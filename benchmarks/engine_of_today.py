@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
 STILL_HOLD = RESULTS / "still_hold.json"
-TABLES = ("latest.json", "s3_objects.json", "listing.json")
+TABLES = ("latest.json", "s3_objects.json", "beside_fpart.json")
 ROOMS = ("adapters", "copying", "listing", "partition")
 OURS = "fanout"
 LEAST_RATIO = 0.9

@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import s3_lab, versitygw
-from benchmarks.engine_of_today import engine_of
 from benchmarks.listers import Found, listed, tool
 from benchmarks.s3_peers import RCLONE, S5CMD
 from fanout.adapters.aws.credentials import Credentials
@@ -60,7 +59,7 @@ class Table:
         )
         kept = {"name": name, "entries_per_second": round(rate), "speed_up": times}
         measured = {name: round(value, 3) for name, value in found._asdict().items()}
-        _keep(kept | measured | {"rounds": self._rounds, "engine": engine_of()} | self._about)
+        _keep(kept | measured | {"rounds": self._rounds} | self._about)
 
 
 def _keep(row: dict[str, object]) -> None:

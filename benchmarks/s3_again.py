@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
                         print(f"{what} {number + 1} {label}: {sample.seconds:.2f} s", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
-    how: Row = {"tls": True, "first_byte_ms": options.first_byte_ms, "efs": ""}
+    how: Row = {"count": options.objects, "tls": True, "first_byte_ms": options.first_byte_ms, "efs": ""}
     rows = [row_of(DATA_SET, what, tool, found) | how for (what, tool), found in sorted(samples.items())]
     add_ratios(rows)
     write(options.results, rows)

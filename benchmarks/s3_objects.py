@@ -213,7 +213,8 @@ def measure(name: str, directions: list[str], options: argparse.Namespace) -> li
                     label = tool.name if isinstance(tool, Peer) else BESIDE if tool == options.beside else OURS
                     samples[direction, label].append(sample)
                     print(f"{name} {direction} {number + 1} {label}: {_line(sample)}", file=sys.stderr, flush=True)
-    how = {"tls": options.tls, "first_byte_ms": options.first_byte_ms, "efs": options.efs}
+    count = options.objects or COUNTS[name]
+    how = {"count": count, "tls": options.tls, "first_byte_ms": options.first_byte_ms, "efs": options.efs}
     return [row_of(name, direction, tool, found) | how for (direction, tool), found in sorted(samples.items())]
 
 
@@ -261,8 +262,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _cell(row: Row) -> tuple[Any, ...]:
-    """What is compared: rows of before the fields were there were measured without TLS, latency and EFS."""
-    return tuple(row.get(name) or "" for name in ("data_set", "direction", "tls", "first_byte_ms", "efs"))
+    """What is compared."""
+    return tuple(row.get(name) or "" for name in ("data_set", "direction", "count", "tls", "first_byte_ms", "efs"))
 
 
 def write(path: Path, rows: list[Row]) -> None:
