@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -22,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks import interpreter
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.engine_of_today import engine_of
 from benchmarks.partition import list_and_partition
@@ -76,7 +76,7 @@ def main() -> None:
         make_files(folder / "tree", given.directories, given.files)
         out = folder / "out"
         commands: dict[str, Sequence[str | Path]] = {
-            "fanout": [sys.executable, "-m", "benchmarks.beside_fpart", "--here", folder],
+            "fanout": [interpreter.of_worker(), "-m", "benchmarks.beside_fpart", "--here", folder],
             "fpart": ["fpart", "-f", str(tuning.SHARD_ENTRIES), "-o", out / "part", folder / "tree"],
             "fpart -L": ["fpart", "-L", "-f", str(tuning.SHARD_ENTRIES), "-o", out / "part", folder / "tree"],
             "find": ["find", folder / "tree", "-printf", "%s %T@ %p\n"],
