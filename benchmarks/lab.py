@@ -116,6 +116,7 @@ def running(profile: str, clients: int, scratch: Path, memory_mib: int) -> Itera
             process.wait()
         for mount in mounts:
             _unmount(mount)
+        MEMORY.unlink(missing_ok=True)
 
 
 def _unmount(mount: Path) -> None:

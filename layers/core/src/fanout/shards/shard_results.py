@@ -125,6 +125,11 @@ def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str,
         yield from ledger.read_rows_as(key, big_file_outcome_from_row)
 
 
+def copied_big_files(ledger: Ledger) -> set[str]:
+    """The ids of the big files that were put together and given their place: only of these is a copy to be verified."""
+    return {found for found, outcome in big_file_outcomes(ledger) if outcome.result is Result.COPIED}
+
+
 def big_file_times(ledger: Ledger) -> dict[str, float]:
     """By when each big file was whole, by its id, in seconds since 1970; the last of several attempts counts."""
     times: dict[str, float] = {}

@@ -22,6 +22,7 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
+from fanout.shards.shard_results import copied_big_files
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
@@ -36,7 +37,7 @@ Check = Callable[[int], None]
 def verify_blocks(shard: Shard, context: Context) -> Progress:
     """Verify the blocks of a part that have not been; no block is an entry.
 
-    A big file that was not completed has nothing to verify: it is a failed entry already.
+    A big file that was not given its place has nothing to verify: it failed, or what was there is kept.
     """
     task = ShardTask("verify", "verified", shard, context)
     plan, ledger = task.plan, task.ledger
@@ -44,6 +45,8 @@ def verify_blocks(shard: Shard, context: Context) -> Progress:
     if plan.request.course.compares:
         return compare_blocks(big, task)
     assert shard.blocks is not None
+    if big.id not in copied_big_files(ledger):
+        return Progress(shard.items, True, Count())
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = task.left(((index, index) for index in range(*shard.blocks)), known)
