@@ -35,7 +35,7 @@ class Service:
         self._transport = Transport(Timeouts(CONNECT_SECONDS, READ_SECONDS, CONNECT_SECONDS + READ_SECONDS))
 
     def get(self, action: str, about: str, path: str, query: Mapping[str, str], read: Callable[[Any], T]) -> T:
-        """What ``read`` takes from the answer to a GET, asked once; ``action`` is IAM's, on something.
+        """Returns the result of ``read`` on the answer to a GET, asked once; ``action`` is IAM's, on something.
 
         Raises ``AccessDenied``, ``NotFound``, ``Throttled``, ``Transient``, or ``Unreachable`` where no answer comes.
         """
