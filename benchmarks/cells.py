@@ -38,8 +38,9 @@ SHORT = [
     Cell("big", "modern", 1_024, (1, 2), peers=("cp", "rclone-16")),
     Cell("skewed", "modern", 400, (1,), slow_share=10, peers=("cp", "rclone-64")),
 ]
-# In a time that passes eight or sixteen times as slowly: what the latencies allow where processors do not bind.
+# In a time that passes eight times as slowly and more: what the latencies allow where processors do not bind.
 SLOW = [
+    Cell("small", "modern/64", 2_400, (1, 2, 4), peers=("rclone-64",)),
     Cell("small", "modern/16", 10_000, (1, 2, 4), slow_share=100, peers=("cp", "rclone-64")),
     Cell("32-directories", "modern/8", 3_000, (1,), slow_share=40, peers=_FAST),
     Cell("one-directory", "modern/8", 1_500, (1,), slow_share=10, peers=_FAST),
