@@ -97,14 +97,20 @@ packages: setup ## Wheel and sdist in package/, built with what tools/build.txt 
 release: setup ## Code and templates in one bucket, and the console's launch address: make release BUCKET=name
 	@$(PY) scripts/package_release.py $(BUCKET)
 
-# The main direction and the way back, over TLS, in real time and in slow time; rows go beside those of bench-s3.
-S3_TO_EFS = --tls --first-byte-ms 15 --only small --rounds 1 --results benchmarks/results/s3_objects.json
-bench: setup ## Ours beside its peers on a simulated EFS, from it to S3 and back: a short set, some 12 minutes (root, FUSE, Go)
+# Over TLS: the main direction and the way back, in memory and in slow time; rows go beside those of bench-s3.
+S3 = $(PY) -m benchmarks.s3_objects --tls --results benchmarks/results/s3_objects.json
+S3_TO_EFS = $(S3) --first-byte-ms 15 --rounds 1 --efs modern/8 --tools s5cmd-256 rclone-128
+bench: setup ## Ours beside its peers: between mounts on a simulated EFS, from S3 and back, listing; half an hour (root, FUSE, Go)
 	@scripts/setup-bench.sh
 	@scripts/setup-bench-s3.sh
 	$(PY) -m benchmarks.run
-	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern --objects 4000 --tools s5cmd-256 rclone-128
-	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern/8 --objects 2000 --tools s5cmd-256 rclone-128
+	$(S3) --only small --objects 8000 --tools s5cmd-256 rclone-128
+	$(S3) --only big --objects 1024 --tools s5cmd-32 rclone-32
+	$(S3_TO_EFS) --only small:download --objects 1000
+	$(S3_TO_EFS) --only small --objects 4000
+	$(S3_TO_EFS) --only small:download --objects 8000
+	$(PY) -m benchmarks.s3_again --tools rclone-128
+	$(PY) -m benchmarks.beside_fpart
 
 bench-full: setup ## The same with every data set at full size: hours
 	@scripts/setup-bench.sh
