@@ -148,7 +148,7 @@ def job_answer(status: str, job_id: str = "job-0001") -> bytes:
 def test_answers_about_a_job(
     jobs: Jobs, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, step: bytes, kind: type[FanoutError]
 ) -> None:
-    monkeypatch.setattr("fanout.adapters.aws.control_plane._READ_SECONDS", 2)
+    monkeypatch.setattr("fanout.adapters.aws.control_plane.READ_SECONDS", 2)
     server.script = [step] * 4
     place = Place(jobs.client, jobs.work, "")
     adapter = S3ChecksumJobs(REGION, ACCOUNT, ROLE, place, jobs.client, {}, server.url)
