@@ -108,7 +108,7 @@ def test_a_second_execution_of_a_name_is_not_started(server: ScriptedServer) -> 
 
 
 def test_a_server_that_says_nothing_is_given_up(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_plane, "_READ_SECONDS", 0.2)
+    monkeypatch.setattr(control_plane, "READ_SECONDS", 0.2)
     server.script = [STALL] * 2
     with pytest.raises(Transient, match="no answer"):
         executions(server.url).running(ARN)
