@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
+from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from typer.testing import CliRunner, Result
 
 from fanout_cli.main import app
@@ -147,11 +148,25 @@ def session() -> boto3.Session:
     return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
+def _maps_of_a_run_that_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have moto wait for an execution's thread before it lists its Maps, which it cannot do earlier."""
+    list_map_runs = StepFunctionsParserBackend.list_map_runs
+
+    def begun(backend: StepFunctionsParserBackend, execution_arn: str) -> Any:
+        execution: Any = backend.describe_execution(execution_arn=execution_arn)
+        while execution.exec_worker is None or execution.exec_worker.env is None:
+            time.sleep(0.01)
+        return list_map_runs(backend, execution_arn)
+
+    monkeypatch.setattr(StepFunctionsParserBackend, "list_map_runs", begun)
+
+
 @pytest.fixture
 def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         found = Aws(tmp_path, tmp_path / "state", session)
         monkeypatch.setattr("fanout_cli.stacks.new_session", lambda: session._session)
+        _maps_of_a_run_that_began(monkeypatch)
         machine = found.client("stepfunctions").create_state_machine(
             name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)
         )

@@ -10,13 +10,14 @@ from fanout.ledger.documents import Asked
 from fanout.model.books import Books
 from fanout.model.document import Json, utc
 from fanout.ports.turns import Writer
-from fanout.report.page import Findings, render_report
 from fanout.request.plan import Plan, settings_row
 from fanout.work.context import Context
 
 
 def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Context) -> Json:
     """Write the request, the summary and the report of a run that does nothing; returns status, reason and holder."""
+    from fanout.report.page import Findings, render_report  # templates, which no other plan needs
+
     ledger, now, request = context.ledger, context.clock.now(), plan.request
     reason = f"the run {other.run_id}, which began at {utc(other.since)}, carries out the same transfer"
     summary = SummaryDocument(

@@ -19,6 +19,7 @@ from fanout.adapters.aws.sigv4 import Signer, encode_query
 from fanout.adapters.http.curl import ConnectionBroken, Response, Timeouts
 from fanout.adapters.http.transport import Transport
 from fanout.model.errors import Transient, Unreachable
+from fanout.model.json_text import json_value
 
 T = TypeVar("T")
 # The names by which services say which error it is.
@@ -68,7 +69,7 @@ class Service:
         if response.status >= 300:
             raise error_of(response.status, *_said(response), action, about)
         try:
-            return read(json.loads(response.body))
+            return read(json_value(response.body))
         except (KeyError, TypeError, ValueError) as error:
             raise Transient(f"{action} on {about}: the answer cannot be read ({error!r})") from error
 
@@ -76,7 +77,7 @@ class Service:
 def _said(response: Response) -> tuple[str, str]:
     """The code and the message of an error."""
     try:
-        found = json.loads(response.body)
+        found = json_value(response.body)
     except ValueError:
         found = {}
     said = found if isinstance(found, dict) else {}
