@@ -87,6 +87,7 @@ class LambdaService:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # a Map's children connect at the same moment, and five may wait by default
     service: LambdaService
 
 
