@@ -7,11 +7,14 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import fanout
 import fanout_cli
+from fanout.adapters.aws.signed_requests import Service
+from fanout.adapters.http.transport import Response, Transport
 from fanout.certificate.document import read_canonical
 from fanout.checksums.rows import report_files
 from fanout.ledger.json_lines import rows_of
@@ -19,7 +22,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.seals import unsealed_json
 from fanout.listing.manifests.inventory import read_inventory
 from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
-from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.errors import InvalidRequest, LedgerBroken, Transient
 from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.model.segment import ManifestPart, Rows
@@ -49,9 +52,20 @@ def batch_template(text: str) -> Any:
     return start_batch({}, f'{{{ENDS}, "x": {text}}}', "", "work", 1, None, None)  # type: ignore[arg-type]
 
 
+def answer_of_aws(text: str) -> Any:
+    service = Service("lambda", "eu-west-1")
+    response = Response(200, {}, text.encode())
+    with (
+        patch.dict("os.environ", AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b"),
+        patch.object(Transport, "ask", lambda *_: response),
+    ):
+        return service.get("lambda:GetAccountSettings", "the account", "/", {}, lambda found: found)
+
+
 # Each way in which text that others may write becomes values.
 DECODERS: dict[str, Callable[[str], Any]] = {
     "model/json_text.py": json_value,
+    "adapters/aws/signed_requests.py": answer_of_aws,
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
     "checksums/rows.py": lambda text: report_files(f'{{"Results": {text}}}'.encode(), "work", "computed/"),
@@ -92,7 +106,7 @@ PACKAGES = (Path(fanout.__file__).parent, Path(fanout_cli.__file__).parent)
 @pytest.mark.parametrize("text", BROKEN, ids=[text[:9] for text in BROKEN])
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_broken_number_is_refused(name: str, text: str) -> None:
-    with pytest.raises((ValueError, InvalidRequest, BrokenRow)) as caught:
+    with pytest.raises((ValueError, InvalidRequest, BrokenRow, Transient)) as caught:
         DECODERS[name](text)
     said = f"{caught.value} {caught.value.__cause__}"
     assert any(word in said for word in ("is not a finite number", "more than 40 digits", "nested too deep"))
