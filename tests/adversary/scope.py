@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.request.filtering.globs import compile_globs
 from tests.adversary.result import Deletion, Result
-from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, Script
+from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Script
 from tests.adversary.trees import Snapshot, Version
 from tests.adversary.views import escaped
 
@@ -105,6 +105,8 @@ class Scope:
     def __init__(self, script: Script, record: Record) -> None:
         options = record.options
         self._direction = script.direction
+        # A mount of S3 Files shows a bucket, whose keys its names become.
+        self._has_keys = script.direction == MOUNT_TO_S3 or (script.s3_files and script.direction == TWO_MOUNTS)
         self._options = options
         self._manifest = record.manifest
         self._exclude = compile_globs(options["exclude"]) if "exclude" in options else None
@@ -154,7 +156,7 @@ class Scope:
             files = len(names) + (version.kind == "directory")
             above = ["/".join(names[:count]) for count in range(1, files)]
             return not any(one in tree for one in above) and not any(other.startswith(f"{path}/") for other in tree)
-        if self._direction == MOUNT_TO_S3:
+        if self._has_keys:
             try:
                 return len(raw.decode()) > 0 and len(raw) + 9 <= 1024
             except UnicodeDecodeError:
