@@ -37,6 +37,7 @@ from fanout.request.plan import Origin, Plan
 from fanout.request.request import Request, may_go_short, request_at
 from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
+from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import asked_at, take_turn
 from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
@@ -68,7 +69,7 @@ def plan_transfer(
     of_quota: list[str] = []
     measured: list[str] = []
     with ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix="plan") as pool:
-        quota = pool.submit(find_quota, context, of_quota)  # which loads boto3, while the others wait for answers
+        quota = pool.submit(find_quota, context, of_quota)
         earlier = find_earlier_run(document, context.ledger)
         document = earlier.document if earlier else document
         request = with_prices_of(
@@ -115,9 +116,6 @@ def plan_transfer(
     plan = replace(plan, request=within_quota(request, plan.quota, context, of_quota))
     request, notes = plan.request, notes + of_quota + measured
     if other is not None:
-        # Imported here, because other runs do not need it and would pay its import time.
-        from fanout.summary.skipped import skip_run
-
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(plan))

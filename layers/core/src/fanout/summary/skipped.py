@@ -16,7 +16,7 @@ from fanout.work.context import Context
 
 def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Context) -> Json:
     """Write the request, the summary and the report of a run that does nothing; returns status, reason and holder."""
-    from fanout.report.page import Findings, render_report  # templates, which no other plan needs
+    from fanout.report.page import Findings, render_report  # no other plan needs the templates' import time
 
     ledger, now, request = context.ledger, context.clock.now(), plan.request
     reason = f"the run {other.run_id}, which began at {utc(other.since)}, carries out the same transfer"
