@@ -134,6 +134,8 @@ FAULTS = [
     (answer(503, b"busy"), Transient),
     (answer(200, b"neither JSON nor XML"), Transient),
     (answer(200, b"{}"), Transient),
+    (answer(200, b"[1]"), Transient),
+    (answer(200, b'{"FileSystems": [{"SizeInBytes": 5}], "MetricDataResults": ["x"]}'), Transient),
     (RESET, Unreachable),
 ]
 CUT_OFF, CUT_OFF_IN_BOTO3 = (TRUNCATED, Unreachable), (TRUNCATED, Transient)

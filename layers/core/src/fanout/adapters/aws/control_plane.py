@@ -14,6 +14,8 @@ from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFo
 
 # Chosen: what is asked here is small, and who waits for it pays by the second.
 CONNECT_SECONDS, READ_SECONDS = 5, 10
+# How reading an answer of another shape than asked for fails, in boto3's parsers too.
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 # docs.aws.amazon.com/step-functions/latest/apireference/CommonErrors.html and the pages of each operation.
 _THROTTLED = frozenset(
     {"Throttling", "ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded", "ExecutionLimitExceeded"}
@@ -59,7 +61,7 @@ def our_errors(action: str, about: str, lost: type[FanoutError] = Transient) -> 
         ) from error
     except exceptions.HTTPClientError as error:
         raise lost(f"{action} on {about}: no answer ({error})") from error
-    except (exceptions.BotoCoreError, ResponseParserError, KeyError, TypeError, ValueError) as error:
+    except (exceptions.BotoCoreError, ResponseParserError, *UNREADABLE) as error:
         raise Transient(f"{action} on {about}: the answer cannot be read ({error!r})") from error
 
 

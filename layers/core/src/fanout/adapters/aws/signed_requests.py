@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from fanout.adapters.aws.control_plane import CONNECT_SECONDS, READ_SECONDS, error_of
+from fanout.adapters.aws.control_plane import CONNECT_SECONDS, READ_SECONDS, UNREADABLE, error_of
 from fanout.adapters.aws.credentials import credentials_from_environment
 from fanout.adapters.aws.endpoint import suffix_of
 from fanout.adapters.aws.sigv4 import Signer, encode_query
@@ -70,7 +70,7 @@ class Service:
             raise error_of(response.status, *_said(response), action, about)
         try:
             return read(json_value(response.body))
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise Transient(f"{action} on {about}: the answer cannot be read ({error!r})") from error
 
 
