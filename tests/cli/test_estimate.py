@@ -63,6 +63,25 @@ def test_a_thousand_files_of_a_gigabyte_cost_what_the_price_lists_say_by_hand(tm
     assert row["dollars"]["lambda"] == pytest.approx(seconds_of_functions * 1.769 * 0.0000133334, rel=0.1)
 
 
+def test_small_files_among_large_ones_are_billed_as_32_kib(tmp_path: Path) -> None:
+    known = ("--entries", "1M", "--bytes", "100 GB")
+    few_large = estimated(tmp_path, TO_EFS, *known, "--small", "900k", "--small-bytes", "1 GB")
+    of_small = (900_000 * 32_768 - 1e9) / 1e9 * 0.06
+    assert few_large["dollars"]["efs"] - estimated(tmp_path, TO_EFS, *known)["dollars"]["efs"] == pytest.approx(
+        of_small, rel=0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("small", "size", "field"),
+    [("11", "0", "--small"), ("5", "200000", "--small-bytes"), ("10", "999", "--small"), ("9", "1001", "--small")],
+)
+def test_small_files_are_some_of_the_entries(tmp_path: Path, small: str, size: str, field: str) -> None:
+    found = run(tmp_path, TO_EFS, "--entries", "10", "--bytes", "1000", "--small", small, "--small-bytes", size)
+    assert found.exit_code == 2
+    assert field in found.output
+
+
 def test_a_probe_and_a_large_directory_make_it_slower(tmp_path: Path) -> None:
     probe = tmp_path / "probe.json"
     probe.write_text(json.dumps(PROBE))

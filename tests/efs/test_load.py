@@ -14,6 +14,7 @@ from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.forecast.verifying import loads_to_verify, requests_to_verify
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
+from fanout.shards.sizes import Sizes, groups_of
 
 WORK = Work(listed=10_000, entries=1_000, bytes=1_000 * 100_000, shards=10, longest_seconds=1)
 BLOCKS = 1_000 + WORK.bytes / tuning.BLOCK_BYTES
@@ -75,6 +76,20 @@ def test_a_copy_on_one_mount_both_reads_and_writes_it_and_a_comparison_only_read
 def test_an_empty_file_counts_as_4_kib() -> None:
     nothing = Work(listed=1, entries=1, bytes=0, shards=1, longest_seconds=1)
     assert loads_of(request(S3, DATA), nothing)["data"].written_bytes == pytest.approx(OPERATIONS_PER_FILE * 4096)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), st.integers(0, 10))
+def test_each_file_is_metered_and_billed_by_its_own_size_where_sizes_are_known(sizes: list[int], others: int) -> None:
+    """``others`` times as many files were listed, of the same sizes, and are not copied."""
+    rows = Sizes()
+    rows.add_files(sizes * (1 + others))
+    work = Work(len(sizes) * (1 + others), len(sizes), sum(sizes), 1, 1, sizes=groups_of([rows.row()]))
+    written, read = loads_of(request(S3, DATA), work)["data"], loads_of(request(DATA, S3), work)["data"]
+    metadata = (OPERATIONS_PER_FILE - 1) * len(sizes) * 4096
+    assert written.written_bytes == pytest.approx(sum(max(size, 4096) for size in sizes) + metadata)
+    billed = sum(max(size, 32_768) for size in sizes)
+    assert written.written_bytes + written.more_written_bytes == pytest.approx(billed + metadata)
+    assert read.read_bytes + read.more_read_bytes == pytest.approx(billed + 2 * len(sizes) * 4096)
 
 
 @given(st.integers(0, 10**8), st.integers(0, 10**14), st.integers(1, 10**8), st.integers(1, 10**12))

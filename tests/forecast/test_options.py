@@ -178,6 +178,22 @@ def test_the_forecast_of_a_run_knows_what_is_there_and_when_its_window_is_closed
     assert "pause" in forecast_of("run-4", limits={"window": "00:00-23:30 UTC"})["predicted_seconds"]
 
 
+def test_a_tree_of_few_large_and_many_small_files_is_forecast_and_counted_by_their_sizes(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    sizes = [1_000] * 30 + [3_000_000]
+    for number, size in enumerate(sizes):
+        (tmp_path / f"in/{number}").write_bytes(bytes(size))
+    asked = {"source": "efs:///in", "destination": "efs:///out", "verify": "copied"}
+    world = world_of(tmp_path)
+    summary = world.run(asked)
+    assert summary["status"] == "SUCCEEDED"
+    billed = sum(max(size, aws.EFS_LEAST_BILLED) for size in sizes) / 1e9
+    data = billed * (0.06 + 3 * 0.03)  # written; read to copy it, and at both ends to prove it
+    of_each = 4096 / 1e9 * ((OPERATIONS_PER_FILE - 1) * 0.06 + 3 * 2 * 0.03)
+    for dollars in (summary["forecast"]["dollars"], summary["forecast"]["actual_dollars"]):
+        assert dollars["efs"] == pytest.approx(data + len(sizes) * of_each, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "fields", "heads"),
     [

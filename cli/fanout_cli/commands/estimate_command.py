@@ -55,6 +55,11 @@ def estimate_(
             "--unchanged-bytes", help="Bytes of --unchanged, which compare: checksum and a verification of all read"
         ),
     ] = "0",
+    small: Annotated[
+        str,
+        _of_trees(help="Files below 32 KiB among --entries, each billed as that much; default: all alike"),
+    ] = "0",
+    small_size: Annotated[str, _of_trees("--small-bytes", help="Bytes of --small")] = "0",
     has_no_index: Annotated[
         bool, _of_trees("--no-index", help="No earlier run of it left an index: S3 is asked about what is unchanged")
     ] = False,
@@ -102,11 +107,13 @@ def estimate_(
         from fanout.forecast.document import forecast_document
         from fanout.forecast.estimate import Known, choose_estimated, estimate
         from fanout.ledger.documents import document_row
+        from fanout.model.books import Count
         from fanout.model.errors import InvalidRequest
         from fanout.request.parse import parse_request
         from fanout_cli.arguments import mounts_of, read_request
         from fanout_cli.estimates.estimate import (
             calibration_of,
+            check_small,
             ending_by,
             given_shard_seconds,
             number_of,
@@ -133,6 +140,8 @@ def estimate_(
                 "--bucket-region": bool(bucket_regions),
                 "--no-index": has_no_index,
                 "--unchanged-bytes": unchanged_size != "0",
+                "--small": small != "0",
+                "--small-bytes": small_size != "0",
                 "--largest-directory": bool(largest_directory),
                 "--max-concurrency": max_concurrency is not None,
                 "--by": by is not None,
@@ -170,10 +179,12 @@ def estimate_(
             number_of("--unchanged-bytes", unchanged_size),
             indexed=not has_no_index,
             regions=regions_of(bucket_regions or [], parsed),
+            small=Count(number_of("--small", small), number_of("--small-bytes", small_size)),
         )
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"
             raise InvalidRequest("--entries", "is missing", remedy)
+        check_small(known)
         now, finish = time.time(), None
         if by is not None:
             parsed = ending_by(parsed, by, now)

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
 from fanout.efs.probe_result import ProbeResult
+from fanout.facts.aws import EFS_LEAST_BILLED
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import Finish
-from fanout.forecast.estimate import idle_state
+from fanout.forecast.estimate import Known, idle_state
 from fanout.ledger.documents import document_of
+from fanout.model.books import Count
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.model.json_text import json_value
@@ -62,6 +64,15 @@ def regions_of(given: list[str], request: Request) -> dict[str, str]:
             what = f"{bucket}={region} names no region of a bucket of the request"
             raise InvalidRequest("--bucket-region", what, f"say BUCKET=REGION of {' or '.join(known) or 'a bucket'}")
     return regions
+
+
+def check_small(known: Known) -> None:
+    """Raise ``InvalidRequest`` if the small files are none of the entries, or not small."""
+    small, rest = known.small, Count(known.entries, known.bytes) - known.small
+    if small.bytes > small.entries * EFS_LEAST_BILLED:
+        raise InvalidRequest("--small-bytes", "are more than 32 KiB for each of --small", "give those below 32 KiB")
+    if min(rest.entries, rest.bytes) < 0 or (not rest.entries and rest.bytes):
+        raise InvalidRequest("--small", "is more than --entries and --bytes leave", "both count the small files too")
 
 
 def ending_by(request: Request, by: str, now: float) -> Request:

@@ -30,7 +30,7 @@ class Work(Struct, frozen=True):
     what holds them. ``linked`` is what gets names of files that the destination holds; it is in no other
     figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
     ``compare: checksum`` reads at both ends, before it copies what differs. ``heads`` are the requests of the
-    listing besides its pages.
+    listing besides its pages. ``sizes`` are the files listed, in groups of about one size each; none: all are alike.
     """
 
     listed: int
@@ -46,6 +46,7 @@ class Work(Struct, frozen=True):
     listed_bytes: int = 0
     compared: Count = Count()
     heads: int = 0
+    sizes: tuple[Count, ...] = ()
 
 
 class S3Requests(Struct, frozen=True):
@@ -145,10 +146,20 @@ def _more(work: Work) -> float:
 def _metered(work: Work, operations: float) -> float:
     """The data, at least 4 KiB a file, and 4 KiB for each other operation."""
     least = aws.EFS_LEAST_METERED
-    return max(float(work.bytes), work.entries * least) + work.entries * (operations - 1) * least
+    return _each_at_least(least, work) + work.entries * (operations - 1) * least
 
 
 def _billed_more(work: Work) -> float:
-    """Bytes that the mode Elastic bills beyond: 32 KiB for a file's data at least. Files are taken as equally large."""
-    data = max(float(work.bytes), float(work.entries * aws.EFS_LEAST_METERED))
-    return max(0.0, work.entries * aws.EFS_LEAST_BILLED - data)
+    """Bytes that the mode Elastic bills beyond: 32 KiB for a file's data at least."""
+    return _each_at_least(aws.EFS_LEAST_BILLED, work) - _each_at_least(aws.EFS_LEAST_METERED, work)
+
+
+def _each_at_least(least: int, work: Work) -> float:
+    """The data of the files to copy, each counted as so many bytes at least.
+
+    They are taken to be small as often as those listed. No other sizes need less than equal ones.
+    """
+    files = sum(group.entries for group in work.sizes)
+    added = sum(max(0, group.entries * least - group.bytes) for group in work.sizes)
+    by_sizes = work.bytes + added * work.entries / files if files else 0.0
+    return max(float(work.bytes), float(work.entries * least), by_sizes)

@@ -61,7 +61,7 @@ class Done(Struct, frozen=True, kw_only=True):
     ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
     of ``segments``. Both listings took so many ``heads`` besides their pages. ``asked_back`` was asked for,
     by what held it; ``computed`` are jobs that compute checksums, and their objects. ``regions`` are those of the
-    buckets that are not in the stack's.
+    buckets that are not in the stack's. ``sizes`` are those of ``Work``.
     """
 
     listed: int
@@ -79,6 +79,7 @@ class Done(Struct, frozen=True, kw_only=True):
     asked_back: Mapping[str, Count] = field(default_factory=dict)
     computed: tuple[int, int] = (0, 0)
     regions: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[Count, ...] = ()
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):

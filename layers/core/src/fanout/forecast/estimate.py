@@ -32,7 +32,8 @@ class Known(Struct, frozen=True):
     ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It
     counts only where the destination is a file system. ``unchanged_bytes`` are read with ``compare: checksum``, and by
     a verification of whole trees. ``indexed``: the index of an earlier run vouches for what is unchanged.
-    ``regions`` are those of the buckets that are not in the stack's.
+    ``regions`` are those of the buckets that are not in the stack's. ``small`` are the files below 32 KiB among
+    ``entries``, where they and the others are not taken to be equally large.
     """
 
     entries: int
@@ -45,6 +46,7 @@ class Known(Struct, frozen=True):
     unchanged_bytes: int = 0
     indexed: bool = True
     regions: Mapping[str, str] = field(default_factory=dict)
+    small: Count = Count()
 
 
 def estimate(request: Request, known: Known) -> Forecast:
@@ -62,7 +64,7 @@ def with_probed(state: FileSystemState, calibration: Calibration | None) -> File
 
 
 def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
-    """The work as PartitionShards would cut it, were all entries of one size."""
+    """The work as PartitionShards would cut it, were all entries of one size but for the small ones."""
     compared = Count(known.unchanged, known.unchanged_bytes) if reads_before_copying(request) else Count()
     alone = rates.seconds(known.entries + compared.entries, known.bytes + compared.bytes)
     target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
@@ -81,6 +83,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
         listed_bytes=known.bytes + known.unchanged_bytes,
         compared=compared,
         heads=0 if known.indexed else known.unchanged * heads_of_look(ends_to_prove(request)),
+        sizes=(known.small, Count(known.entries, known.bytes) - known.small) if known.small.entries else (),
     )
 
 

@@ -34,6 +34,7 @@ def work_of(
     held: Mapping[str, Count] | None = None,
     compared: Count = Count(),  # noqa: B008
     heads: int = 0,
+    sizes: tuple[Count, ...] = (),
 ) -> Work:
     """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once.
 
@@ -55,6 +56,7 @@ def work_of(
         listed_bytes=listed.bytes,
         compared=Count(min(entries, compared.entries), min(size, compared.bytes)),
         heads=heads,
+        sizes=sizes,
     )
 
 

@@ -30,6 +30,7 @@ from fanout.model.errors import BudgetRefused, OutOfBudget
 from fanout.request.plan import Plan
 from fanout.shards.held import asked_back
 from fanout.shards.rounds import rounds_done
+from fanout.shards.sizes import groups_of
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard
 from fanout.work.context import Context
@@ -115,14 +116,15 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, Fil
     rounds = [*rounds_done(ledger)]
     after = [*rounds_done(ledger.verification())] if request.verifies_after.whole_trees else []
     segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
+    sizes = groups_of(one.sizes for one in rounds)
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0, sizes=sizes)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
     loads, known = loads_of(request, work), measured_file_systems(ledger) if known is None else known
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
     done = replace(done, rounds=len(after), segments=again, heads=heads, asked_back=asked_back(ledger))
-    done = replace(done, regions=plan.regions)
+    done = replace(done, regions=plan.regions, sizes=sizes)
     if request.computes_checksums:
         done = replace(done, computed=computing_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)

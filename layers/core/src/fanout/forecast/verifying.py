@@ -42,7 +42,7 @@ def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseC
     """The addition of the verification after the copy, as far as it came."""
     if not done.tasks_after and not done.rounds:
         return PhaseCost()
-    work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0)
+    work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0, sizes=done.sizes)
     overhead = AROUND + SHARD * done.tasks_after
     if done.rounds:
         overhead += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)

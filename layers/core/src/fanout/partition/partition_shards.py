@@ -43,6 +43,7 @@ from fanout.shards.held import held_of, to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, spread, target_seconds
 from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
 from fanout.shards.rounds import ListedBigFile, whole_listing
+from fanout.shards.sizes import groups_of
 from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
@@ -71,10 +72,12 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[ListedBigFile] = []
     names: list[Shard] = []
+    sizes: list[dict[str, list[int]]] = []
     listed, there, published, heads, crowds = Count(), Count(), Count(), 0, Crowds()
     for done in whole_listing(ledger):
         listed, there, published = listed + done.listed, there + done.destination, published + done.published
         heads += done.heads
+        sizes.append(done.sizes)
         crowds.merge(done.crowds)
         full += done.shards
         loose += done.loose
@@ -93,7 +96,8 @@ def partition_shards(context: Context) -> Json:
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
         waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
-        return work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
+        known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes)
+        return work_of(listed, len(big_files), shards, *known)
 
     def outlined() -> Outline:
         return outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)

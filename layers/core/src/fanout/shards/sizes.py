@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -53,6 +53,14 @@ class Sizes(Struct):
     def row(self) -> dict[str, list[int]]:
         """Entries and bytes by bucket, as the ledger holds them."""
         return {str(bucket): [count.entries, count.bytes] for bucket, count in self.buckets.items()}
+
+
+def groups_of(rows: Iterable[Mapping[str, list[int]]]) -> tuple[Count, ...]:
+    """The files of such rows together, a group for each bucket."""
+    sizes = Sizes()
+    for row in rows:
+        sizes.merge(row)
+    return tuple(sizes.buckets.values())
 
 
 def bucket_bounds(bucket: int) -> tuple[int, int]:
