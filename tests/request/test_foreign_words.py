@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from fanout.request.checked import FOREIGN_WORDS, fields_of
+import pytest
+
+from fanout.request.checked import fields_meant, fields_of
 from fanout.request.parse import Fields
 
 
-def test_a_word_of_another_tool_is_no_field_and_means_one() -> None:
-    fields = {field.path for field in fields_of(Fields)}
-    assert {one for meant in FOREIGN_WORDS.values() for one in meant} <= fields
-    assert not {field.rpartition(".")[2] for field in fields} & FOREIGN_WORDS.keys()
+def test_a_word_of_another_tool_is_no_field() -> None:
+    fields = list(fields_of(Fields))
+    words = {word for field in fields for word in field.row.words}
+    assert not {field.path.rpartition(".")[2] for field in fields} & words
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--exclude-from", ("include", "exclude")),
+        ("request_payer", ("source_bucket.requester_pays", "destination_bucket.requester_pays")),
+        ("--Delete", ("mode",)),
+        ("nothing", ()),
+    ],
+)
+def test_it_means_each_field_that_does_the_same(word: str, meant: tuple[str, ...]) -> None:
+    assert fields_meant(word, fields_of(Fields)) == meant

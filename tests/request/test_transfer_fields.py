@@ -1,17 +1,16 @@
-"""Every field of a plan is classified once, and each use of the classes says what it said of the fields before."""
+"""Each use of the classes of a request's fields says what it said of the fields before."""
 
 from __future__ import annotations
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from fanout.listing.index.copied_index import transfer_digest
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
 from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
-from fanout.request.request import Request
-from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
-from fanout.resuming.rules import MAY_DIFFER
+from fanout.request.request import Request, fields_up_to
+from fanout.request.rows import Decides
 from fanout.turns.write_turn import writer_of
 
 REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""), limits=Limits(10))
@@ -22,12 +21,15 @@ def plan(**changes: object) -> Plan:
     return Plan("run-1", request, Rates(1.0, 1.0))
 
 
-def test_every_field_is_classified() -> None:
-    assert {field.name for field in fields(Request)} == set(FIELDS)
+def test_a_field_that_says_nothing_may_not_differ() -> None:
+    assert fields_up_to(Decides.TREES) - fields_up_to(Decides.ACTION) == {
+        *("source", "destination", "compare", "overwrite", "attributes", "symlinks", "on_conflict", "filters"),
+        "manifest",
+    }
 
 
 def test_each_class_holds_those_before_it() -> None:
-    assert fields_up_to(Decides.WORK) < MAY_DIFFER < fields_up_to(Decides.ACTION)
+    assert fields_up_to(Decides.WORK) < fields_up_to(Decides.OBJECT) < fields_up_to(Decides.ACTION)
 
 
 def test_a_run_after_a_probe_uses_the_index_of_the_run_before() -> None:

@@ -14,38 +14,33 @@ from msgspec import Struct, structs
 from fanout.model.errors import InvalidRequest
 from fanout.model.meant import did_you_mean
 from fanout.request.checked import Field, fields_meant, fields_of, kind_of
-from fanout.request.command_line import COMMON, OPTIONS
+from fanout.request.command_line import options
 from fanout.request.course import Mode
 from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
+from fanout.request.rows import COMMON
 from fanout_cli.command_error import CommandError
 
 # The field that a command turns round: its option is given for what is the default of a document.
 ALLOW_EMPTY = "allow_empty_source"
 # Where the meaning of a field does not say what its option does.
 _MEANINGS = {ALLOW_EMPTY: "go on where the source holds nothing; without it, such a run fails"}
-_TEXTS = {
-    "include": "GLOB",
-    "exclude": "GLOB",
-    "older_than": "AGE",
-    "newer_than": "AGE",
-    "modified_after": "TIME",
-    "modified_before": "TIME",
-    "limits.window": "HOURS",
-    "limits.finish_by": "TIME",
-    "manifest": "S3-URL",
-    "backup_to": "PLACE",
-}
 
 
 class FieldOption(NamedTuple):
-    """An option: the field that it fills, its name, its part of the help, and what kind of value it takes."""
+    """An option: the field that it fills, and what kind of value it takes."""
 
     field: Field
-    name: str
-    panel: str
     kind: Any
     metavar: str
+
+    @property
+    def name(self) -> str:
+        return self.field.option
+
+    @property
+    def panel(self) -> str:
+        return self.field.row.panel
 
     @property
     def variable(self) -> str | None:
@@ -92,16 +87,16 @@ class FieldOption(NamedTuple):
 
 def field_options(mode: Mode) -> Iterator[FieldOption]:
     """The options of the fields that a mode takes, in the order of the help."""
-    kinds, fields = dict(_kinds(Fields)), {field.path: field for field in fields_of(Fields)}
-    for path, named in OPTIONS.items():
+    kinds = dict(_kinds(Fields))
+    for path, field in options().items():
         if not why_not(mode, path):
             kind, has_unit = kinds[path]
-            yield FieldOption(fields[path], named.option, named.panel, kind, _metavar(path, kind, has_unit))
+            yield FieldOption(field, kind, _metavar(field, kind, has_unit))
 
 
 def why_no_option(mode: Mode, name: str) -> str:
     """Why the command of a mode does not have the option of a field; empty where no field has that option."""
-    path = next((path for path, named in OPTIONS.items() if f"--{named.option}" == name), "")
+    path = next((path for path, field in options().items() if f"--{field.option}" == name), "")
     if not path or not (why := why_not(mode, path)):
         return ""
     others = ", ".join(f"fanout {one.value}" for one in modes_taking(path) if one is not Mode.ROLLBACK)
@@ -110,10 +105,10 @@ def why_no_option(mode: Mode, name: str) -> str:
 
 def options_meant(mode: Mode, name: str) -> str:
     """The question about an option of another tool; empty where no field does what it says."""
-    fields = fields_meant(name)
+    fields = fields_meant(name, fields_of(Fields))
     if fields == ("mode",):
         return did_you_mean("fanout sync, which deletes what the source lacks").strip()
-    taken = [OPTIONS[field].option for field in fields if not why_not(mode, field)]
+    taken = [options()[field].option for field in fields if not why_not(mode, field)]
     return did_you_mean(*(f"--{option}" for option in taken)).strip()
 
 
@@ -152,7 +147,7 @@ def in_words(error: InvalidRequest, mode: Mode, given: Mapping[str, Any]) -> Exc
 
 def _by_options(text: str) -> str:
     """A sentence about fields, with the options that fill them."""
-    named = {path: one.option for path, one in OPTIONS.items() if "_" in path}
+    named = {path: field.option for path, field in options().items() if "_" in path}
     return re.sub(r"[a-z_]+(\.[a-z_]+)?", lambda word: f"--{named[word[0]]}" if word[0] in named else word[0], text)
 
 
@@ -170,7 +165,7 @@ def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, tuple[
             yield f"{prefix}{one.encode_name}", (plain, has_unit)
 
 
-def _metavar(path: str, kind: Any, has_unit: bool) -> str:
+def _metavar(field: Field, kind: Any, has_unit: bool) -> str:
     """The value of an option as the help shows it; empty of a flag."""
     if kind is bool:
         return ""
@@ -181,9 +176,7 @@ def _metavar(path: str, kind: Any, has_unit: bool) -> str:
         return f"[{'|'.join(words)}]"
     if kind is dict:
         return "NAME=VALUE"
-    if path in ("min_size", "max_size", "limits.bytes_per_second", "limits.split_bytes"):
-        return "SIZE"
-    return _TEXTS.get(path, "NUMBER" if has_unit or kind in (int, float) else "TEXT")
+    return field.row.value or ("NUMBER" if has_unit or kind in (int, float) else "TEXT")
 
 
 def _number(text: str) -> Any:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer._click.exceptions import UsageError
 
-from fanout.request.command_line import COMMON
 from fanout.request.course import Mode
+from fanout.request.rows import COMMON
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.help import QuickCommand
 from fanout_cli.commands.request_options import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -15,6 +15,7 @@ from fanout.facts.units import MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.json_text import number_problem
 from fanout.model.meant import did_you_mean, meant
+from fanout.request.rows import Row, row_of, said_of
 from fanout.request.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
@@ -26,12 +27,17 @@ _KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "
 
 
 class Field(NamedTuple):
-    """A field as docs and errors show it; ``path`` has a dot between an object and its field."""
+    """A field as docs and errors show it; ``path`` has a dot between an object and its field.
+
+    ``option`` is that of the command, without its dashes.
+    """
 
     path: str
     allowed: str
     default: str
     meaning: str
+    option: str
+    row: Row
 
 
 def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
@@ -51,19 +57,22 @@ def fields_of(fields: type[Struct]) -> Iterator[Field]:
     """Each field, those that are required first; those of an object with its name before theirs."""
     for one in sorted(structs.fields(fields), key=lambda field: not field.required):
         kind, meta = kind_of(one.type)
+        row = row_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
             for inner in fields_of(kind):
-                yield Field(f"{one.encode_name}.{inner.path}", *inner[1:])
+                option = f"{row.option}-{inner.option}" if row.option else inner.option
+                yield inner._replace(path=f"{one.encode_name}.{inner.path}", option=option)
             continue
         default = "required" if one.required else _default(one.default)
-        yield Field(one.encode_name, _allowed(one.type), default, str(meta.description) if meta else "")
+        meaning = str(meta.description) if meta else ""
+        option = row.option or one.encode_name.replace("_", "-")
+        yield Field(one.encode_name, _allowed(one.type), default, meaning, option, row)
 
 
 def kind_of(annotation: Any) -> tuple[Any, Meta | None]:
     """A type, or the first of several, without its ``Meta``, and that."""
     if get_origin(annotation) is Annotated:
-        kind, meta = get_args(annotation)
-        return kind, meta
+        return get_args(annotation)[0], next((one for one in said_of(annotation) if isinstance(one, Meta)), None)
     if get_origin(annotation) in (Union, UnionType):
         return kind_of(get_args(annotation)[0])
     return annotation, None
@@ -157,7 +166,7 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
             for field in known
             if not path or field.path.startswith(f"{path}.")
         }
-        question = did_you_mean(*(fields_meant(found[1]) or [meant(found[1], siblings)]))
+        question = did_you_mean(*(fields_meant(found[1], known) or [meant(found[1], siblings)]))
         return InvalidRequest(name, "unknown field", f"{question}known are {', '.join(siblings)}")
     if found := _MISSING.search(message):
         name = f"{path}.{found[1]}" if path else found[1]
@@ -214,28 +223,7 @@ def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str
     raise AssertionError(f"{name} is allowed")
 
 
-# Option names of rclone, rsync, s5cmd and aws s3, with _ for -, and the fields that do the same.
-FOREIGN_WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("filter", "filters", "filter_from", "include_from", "exclude_from"), ("include", "exclude")),
-    **dict.fromkeys(("bwlimit", "bandwidth", "bandwidth_limit", "max_bandwidth"), ("limits.bytes_per_second",)),
-    **dict.fromkeys(("transfers", "checkers", "concurrency", "numworkers", "threads"), ("limits.max_concurrency",)),
-    "tpslimit": ("limits.files_per_second",),
-    "max_duration": ("limits.max_seconds",),
-    **dict.fromkeys(("checksum", "size_only", "ignore_times", "exact_timestamps"), ("compare",)),
-    **dict.fromkeys(("ignore_existing", "no_clobber", "update", "if_source_newer"), ("overwrite",)),
-    **dict.fromkeys(("links", "copy_links", "follow_symlinks", "no_follow_symlinks"), ("symlinks",)),
-    "max_age": ("newer_than",),
-    "min_age": ("older_than",),
-    "files_from": ("manifest",),
-    "backup_dir": ("backup_to",),
-    "acl": ("object_acl",),
-    "sse_kms_key_id": ("kms_key_id",),
-    **dict.fromkeys(("force_glacier_transfer", "ignore_glacier_warnings"), ("archived",)),
-    "request_payer": ("source_bucket.requester_pays", "destination_bucket.requester_pays"),
-    **dict.fromkeys(("delete", "delete_after", "delete_excluded"), ("mode",)),
-}
-
-
-def fields_meant(word: str) -> tuple[str, ...]:
-    """The fields that do what a word of another tool says, however its parts are joined; none for other words."""
-    return FOREIGN_WORDS.get(word.strip("-").replace("-", "_").lower(), ())
+def fields_meant(word: str, fields: Iterable[Field]) -> tuple[str, ...]:
+    """Those of the fields that do what a word of another tool says, however its parts are joined."""
+    said = word.strip("-").replace("-", "_").lower()
+    return tuple(field.path for field in fields if said in field.row.words)

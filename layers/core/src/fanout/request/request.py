@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import field
-from msgspec.structs import replace
+import json
+from functools import cache
+from hashlib import sha256
+from typing import Annotated
+
+from msgspec import field, to_builtins
+from msgspec.structs import fields, replace
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
@@ -16,6 +21,7 @@ from fanout.request.options import BucketOptions, Checksums, OnConflict, Options
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
+from fanout.request.rows import Decides, Row, row_of
 
 
 class Request(Options, frozen=True, kw_only=True):
@@ -26,11 +32,11 @@ class Request(Options, frozen=True, kw_only=True):
 
     source: Location
     destination: Location
-    objects: ObjectOptions = field(default_factory=ObjectOptions)
+    objects: Annotated[ObjectOptions, Row(decides=Decides.OBJECT)] = field(default_factory=ObjectOptions)
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
-    backup_to: MountLocation | None = None
-    function: FunctionSize = FunctionSize()
+    backup_to: Annotated[MountLocation | None, Row(decides=Decides.ACTION)] = None
+    function: Annotated[FunctionSize, Row(decides=Decides.WORK)] = FunctionSize()
 
     @property
     def course(self) -> Course:
@@ -106,6 +112,19 @@ class Request(Options, frozen=True, kw_only=True):
     def between_mounts(self) -> bool:
         """Whether the ends lie on two mounts, of which no function sees both."""
         return self.source.mount != self.destination.mount and self.on_mounts
+
+
+@cache
+def fields_up_to(last: Decides) -> frozenset[str]:
+    """The fields of a request in this class and in those before it."""
+    return frozenset(one.name for one in fields(Request) if row_of(one.type).decides <= last)
+
+
+def digest_without(request: Request, last: Decides) -> str:
+    """The digest that requests share which differ in the fields of this class and of those before it alone."""
+    document = to_builtins(request_at(request, None))
+    rest = {name: value for name, value in document.items() if name not in fields_up_to(last)}
+    return sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def request_at(request: Request, moment_ns: int | None) -> Request:

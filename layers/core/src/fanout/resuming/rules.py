@@ -35,11 +35,9 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
-from fanout.request.request import Request
-from fanout.request.transfer_fields import Decides, fields_up_to
+from fanout.request.request import Request, fields_up_to
+from fanout.request.rows import Decides
 
-# Fields that may change on resuming: they affect neither the listing nor the decision about an entry.
-MAY_DIFFER = fields_up_to(Decides.OBJECT)
 OR_AGAIN = "leave the field out, or start the request again without resume_from"
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
@@ -112,9 +110,10 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
         problem = f"{request.verify.value} compares whole trees, and this run copies only what is left of a manifest"
         again = "start its request again without resume_from"
         raise InvalidRequest("verify", problem, again if request.course.deletes_proven else "ask for copied")
+    may_differ = fields_up_to(Decides.OBJECT)  # they affect neither the listing nor the decision about an entry
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
-        if field.name not in MAY_DIFFER and before != now:
+        if field.name not in may_differ and before != now:
             raise InvalidRequest(field.name, f"{now} is not the {before} of {run_id}", OR_AGAIN)
 
 

@@ -24,7 +24,7 @@ the same, inside or above its own:
 At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
 nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
 
-Two transfers are the same if their requests differ only in how they work (``transfer_fields``).
+Two transfers are the same if their requests differ only in how they work (``request.rows``).
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
-from hashlib import sha256
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.ledger.documents import document_of, document_row
@@ -48,11 +47,8 @@ from fanout.ports.store import VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import is_fenced, request_at
-from fanout.request.transfer_fields import Decides, fields_up_to
-
-# Fields that may differ between two runs of the same transfer.
-_OF_THE_RUN = fields_up_to(Decides.WORK)
+from fanout.request.request import digest_without, is_fenced
+from fanout.request.rows import Decides
 
 
 class Writers(Struct, frozen=True):
@@ -72,8 +68,7 @@ class Meeting(Enum):
 def writer_of(plan: Plan, end: Location, execution: str, now: float) -> Writer:
     """A run as it is entered in the list of an end that it writes."""
     request = plan.request
-    same = {name: value for name, value in to_builtins(request_at(request, None)).items() if name not in _OF_THE_RUN}
-    digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+    digest = digest_without(request, Decides.WORK)
     names = request.manifest is not None
     staged = plan.staging_place if plan.version else ""
     return Writer(plan.run_id, execution, end.place, digest, request.mode.value, names, now, staged=staged)

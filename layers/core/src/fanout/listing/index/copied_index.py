@@ -20,15 +20,13 @@ trace. A run does not see its own copies at the destination afterwards; the next
 
 from __future__ import annotations
 
-import json
 import os
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from hashlib import sha256
 from itertools import repeat
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from fanout.facts import tuning
 from fanout.model.columns import FileColumns
@@ -36,8 +34,8 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.request.options import Compare
 from fanout.request.plan import Plan
-from fanout.request.request import knows_extras, request_at
-from fanout.request.transfer_fields import Decides, fields_up_to
+from fanout.request.request import digest_without, knows_extras
+from fanout.request.rows import Decides
 from fanout.shards.rounds import IndexFile
 
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
@@ -45,8 +43,6 @@ State = tuple[int, int, int, str, int | None, int | None, str]
 _FILES = (Kind.FILE, Kind.SYMLINK)
 # Entries of one row: keeps a line at about a hundred kilobytes.
 _A_ROW = 1_000
-# Options that may differ between a run and the earlier run whose index it uses: they do not change the listing.
-_NOT_OF_THE_TREES = fields_up_to(Decides.ACTION)
 
 
 class Verdict(Enum):
@@ -74,13 +70,8 @@ def indexed_kinds(plan: Plan) -> Collection[Kind]:
 
 
 def transfer_digest(plan: Plan) -> str:
-    """The digest that a run shares with the earlier run whose index it uses."""
-    same = {
-        name: value
-        for name, value in to_builtins(request_at(plan.request, None)).items()
-        if name not in _NOT_OF_THE_TREES
-    }
-    return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+    """The digest that a run shares with the earlier run whose index it uses: whose request lists the same."""
+    return digest_without(plan.request, Decides.ACTION)
 
 
 def verdict(known: State | None, found: State) -> Verdict:
