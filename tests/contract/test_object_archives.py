@@ -11,9 +11,9 @@ from moto.moto_api import state_manager
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.s3.archives.object_archive import S3Archive, look_of
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import RetryPolicy
+from fanout.adapters.s3.object_archive import S3Archive, look_of
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts import archives
 from fanout.model.columns import FileColumns

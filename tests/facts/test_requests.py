@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.s3.archives.object_archive import restore_object
 from fanout.adapters.s3.client.bucket_headers import headers_of_buckets
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition
 from fanout.adapters.s3.metadata import to_headers, write_headers
+from fanout.adapters.s3.object_archive import restore_object
 from fanout.model.entry import NOTHING_THERE, Attributes
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import BucketOptions

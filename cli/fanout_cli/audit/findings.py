@@ -7,7 +7,7 @@ synchronization works" of S3 Files, read in November 2026. Source of the prices:
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
@@ -93,6 +93,12 @@ class Finding(Enum):
 
 # Only the objects that were asked one by one can show these.
 SAMPLED = frozenset({Finding.USER_METADATA, Finding.NO_POSIX, Finding.ARCHIVED_TIER})
+# What a listing is asked for besides what it always says.
+LISTED_TOO = ("RestoreStatus",)
+# Storage classes whose objects are to be restored before they can be read.
+_ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
+# Metadata that describes a POSIX file; all other keys of x-amz-meta-* are somebody's own.
+_POSIX_KEYS = frozenset({"file-owner", "file-group", "file-permissions", "file-mtime", "file-atime", "user-agent"})
 
 
 class Audited(NamedTuple):
@@ -103,6 +109,25 @@ class Audited(NamedTuple):
     size: int = 0
     is_archived: bool = False
     is_further_name: bool = False
+
+
+def of_listed(path: str, listed: Mapping[str, Any]) -> Audited:
+    """An object as a listing shows it."""
+    is_marker = path.endswith("/") and not listed["Size"]
+    restored = listed.get("RestoreStatus", {})
+    is_readable = bool(restored) and not restored.get("IsRestoreInProgress", False)
+    is_archived = listed.get("StorageClass") in _ARCHIVES and not is_readable
+    return Audited(path, Kind.DIRECTORY if is_marker else Kind.FILE, listed["Size"], is_archived)
+
+
+def of_head(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """The findings of an object that was asked for its metadata."""
+    if found["Metadata"].keys() - _POSIX_KEYS:
+        yield Finding.USER_METADATA
+    if "file-permissions" not in found["Metadata"]:
+        yield Finding.NO_POSIX
+    if found.get("ArchiveStatus"):  # of Intelligent-Tiering; no listing tells it
+        yield Finding.ARCHIVED_TIER
 
 
 class Tally:

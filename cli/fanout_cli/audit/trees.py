@@ -18,13 +18,9 @@ from fanout.books.summary_document import PlannedEntry
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment
-from fanout_cli.audit.findings import Audit, Audited, Finding
+from fanout_cli.audit.findings import LISTED_TOO, Audit, Audited, of_head, of_listed
 
-# Storage classes whose objects are to be restored before they can be read.
-_ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
 _HEADS_AT_ONCE = 16
-# Metadata that describes a POSIX file; all other keys of x-amz-meta-* are somebody's own.
-_POSIX_KEYS = frozenset({"file-owner", "file-group", "file-permissions", "file-mtime", "file-atime", "user-agent"})
 _PLANNED_FILE = re.compile(r"planned(?:-\d+)?\.jsonl(?:\.gz)?")
 _FAILURES_FILE = re.compile(r"failures(?:-\d+)?\.jsonl")
 
@@ -34,7 +30,7 @@ def audit_bucket(audit: Audit, s3: Any, bucket: str, prefix: str, heads: int, se
     chosen: list[tuple[str, int]] = []
     chance = random.Random(seed)
     pages = s3.get_paginator("list_objects_v2").paginate(
-        Bucket=bucket, Prefix=prefix, OptionalObjectAttributes=["RestoreStatus"]
+        Bucket=bucket, Prefix=prefix, OptionalObjectAttributes=list(LISTED_TOO)
     )
     files = 0
     for page in pages:
@@ -43,12 +39,9 @@ def audit_bucket(audit: Audit, s3: Any, bucket: str, prefix: str, heads: int, se
             path = key.removeprefix(prefix)
             if not path:
                 continue  # the marker of the prefix itself
-            is_marker = key.endswith("/") and not size
-            restored = one.get("RestoreStatus", {})
-            is_readable = bool(restored) and not restored.get("IsRestoreInProgress", False)
-            is_archived = one.get("StorageClass") in _ARCHIVES and not is_readable
-            audit.add(Audited(path, Kind.DIRECTORY if is_marker else Kind.FILE, size, is_archived))
-            if is_marker:
+            seen = of_listed(path, one)
+            audit.add(seen)
+            if seen.kind is Kind.DIRECTORY:
                 continue
             files += 1  # each file of the tree is as likely to be among the chosen as any other
             if len(chosen) < heads:
@@ -75,13 +68,8 @@ def _sample(audit: Audit, s3: Any, bucket: str, prefix: str, chosen: list[tuple[
             if found is None:
                 continue
             audit.sampled += 1
-            path, metadata = key.removeprefix(prefix), found["Metadata"]
-            if metadata.keys() - _POSIX_KEYS:
-                audit.count(Finding.USER_METADATA, path, size)
-            if "file-permissions" not in metadata:
-                audit.count(Finding.NO_POSIX, path, size)
-            if found.get("ArchiveStatus"):  # of Intelligent-Tiering; no listing tells it
-                audit.count(Finding.ARCHIVED_TIER, path, size)
+            for finding in of_head(found):
+                audit.count(finding, key.removeprefix(prefix), size)
 
 
 def audit_directory(audit: Audit, directory: Path) -> None:

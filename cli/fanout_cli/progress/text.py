@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fanout.model.books import Count
 from fanout.model.outcome import Reason
 from fanout.report.text import size, visible
-from fanout.shards.held import HeldProgress
+from fanout.shards.held import BACK_FROM, HeldProgress
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
 
@@ -102,12 +102,12 @@ def waiting_text(waiting: Waiting, now: float | None = None) -> str:
 
 
 def held_text(held: HeldProgress) -> str:
-    """``waiting for 12,000 objects (1.2 TiB) from the archive, asked 21:10, expected by 09:10 UTC``."""
+    """``waiting for 12,000 objects (1.2 TiB)`` and where they come from, ``asked 21:10, expected by 09:10 UTC``."""
     waiting = held.waiting
     asked, by = (datetime.fromtimestamp(int(at), UTC) for at in (held.asked_at, held.expected_at))
     days = "%Y-%m-%d %H:%M" if by.date() != asked.date() else "%H:%M"
     objects = f"{waiting.entries:,} object{'s' if waiting.entries != 1 else ''} ({size(waiting.bytes)})"
-    return f"waiting for {objects} from the archive, asked {asked:{days}}, expected by {by:{days}} UTC"
+    return f"waiting for {objects} from {BACK_FROM}, asked {asked:{days}}, expected by {by:{days}} UTC"
 
 
 def line_of(progress: Progress, now: float | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.adapters.s3.archives.object_archive import S3Archive
+from fanout.adapters.s3.object_archive import S3Archive
 from fanout.adapters.s3.place import Place
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import ChecksumJobs

@@ -23,6 +23,8 @@ from fanout.work.context import Context
 COPIES_AT_ONCE = "restores/copies-at-once.json"
 _BACK = "restores/"
 _PROGRESS = "restores/stand-"
+# Where S3 brings them back from, for people.
+BACK_FROM = "the archive"
 # The entries that a verification could not read because they are held.
 HELD = "archived/"
 

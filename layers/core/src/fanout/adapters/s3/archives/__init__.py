@@ -1,1 +1,0 @@
-"""Objects in archives of S3."""
