@@ -12,6 +12,8 @@ from hashlib import sha256
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from fanout.adapters.aws.control_plane import CONNECT_SECONDS, READ_SECONDS, UNREADABLE, error_of
 from fanout.adapters.aws.credentials import credentials_from_environment
 from fanout.adapters.aws.endpoint import suffix_of
@@ -24,6 +26,18 @@ from fanout.model.json_text import json_value
 T = TypeVar("T")
 # The names by which services say which error it is.
 _CODES = ("__type", "ErrorCode", "Code", "code")
+
+
+class _Call(Struct, frozen=True):
+    """A request to a service; ``action`` is IAM's, ``about`` what is asked about."""
+
+    action: str
+    about: str
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
 
 
 class Service:
@@ -40,38 +54,29 @@ class Service:
 
         Raises ``AccessDenied``, ``NotFound``, ``Throttled``, ``Transient``, or ``Unreachable`` where no answer comes.
         """
-        return self._ask(action, about, "GET", path, encode_query(query.items()), {}, None, read)
+        return self._ask(_Call(action, about, "GET", path, encode_query(query.items())), read)
 
     def post(self, action: str, about: str, target: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """The same of a POST to an operation in the protocol JSON 1.0; ``target`` names it."""
         headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": target}
-        return self._ask(action, about, "POST", "/", "", headers, json.dumps(body).encode(), read)
+        document = json.dumps(body).encode()
+        return self._ask(_Call(action, about, "POST", "/", headers=headers, body=document), read)
 
-    def _ask(
-        self,
-        action: str,
-        about: str,
-        method: str,
-        path: str,
-        query: str,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        read: Callable[[Any], T],
-    ) -> T:
-        digest = sha256(body or b"").hexdigest()
-        credentials = credentials_from_environment()
-        signed = self._signer.sign(method, self._host, path, query, headers, credentials, time.time(), digest)
-        url = f"{self._origin}{path}?{query}" if query else f"{self._origin}{path}"
+    def _ask(self, call: _Call, read: Callable[[Any], T]) -> T:
+        digest = sha256(call.body or b"").hexdigest()
+        place = (call.method, self._host, call.path, call.query)
+        signed = self._signer.sign(*place, call.headers, credentials_from_environment(), time.time(), digest)
+        url = f"{self._origin}{call.path}?{call.query}" if call.query else f"{self._origin}{call.path}"
         try:
-            response = self._transport.ask(method, url, signed, body)
+            response = self._transport.ask(call.method, url, signed, call.body)
         except ConnectionBroken as error:
-            raise Unreachable(f"{action} on {about}: no answer ({error})") from error
+            raise Unreachable(f"{call.action} on {call.about}: no answer ({error})") from error
         if response.status >= 300:
-            raise error_of(response.status, *_said(response), action, about)
+            raise error_of(response.status, *_said(response), call.action, call.about)
         try:
             return read(json_value(response.body))
         except UNREADABLE as error:
-            raise Transient(f"{action} on {about}: the answer cannot be read ({error!r})") from error
+            raise Transient(f"{call.action} on {call.about}: the answer cannot be read ({error!r})") from error
 
 
 def _said(response: Response) -> tuple[str, str]:
