@@ -73,7 +73,8 @@ FOOT = """
 ## Where the money goes
 
 - EFS is most of it, with any tool: Elastic throughput charges for every GB written or read, at least 4 KiB an
-  operation and 32 KiB for a file's data. Other modes meter nothing.
+  operation and 32 KiB for a file's data; a listing is 256 bytes an entry and 16 KiB a directory. Other modes meter
+  nothing.
 - S3: a request or two for each object, and one for each 8 MiB of large ones; deletions are free.
 - Lambda: the functions' seconds times 1.77 GB, also while they wait.
 - A shard of about a minute takes four states and thirteen requests to the work bucket, six more for its

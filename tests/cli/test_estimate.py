@@ -115,8 +115,10 @@ def test_a_night_that_finds_nothing_costs_what_its_page_says(tmp_path: Path) -> 
     told = {name: float(cost) for name, cost in re.findall(r"^\| ([\w ]+) \| ([0-9.]+) \|", page, re.MULTILINE)}
     row = estimated(tmp_path, request, "--unchanged", unchanged)
     money = row["dollars"]
-    by_hand = {"S3": 10_000_000 / 1_000 * 0.005 / 1_000, "EFS": 10_000_000 * 4096 / 1e9 * 0.03}
-    assert told["EFS"] == pytest.approx(by_hand["EFS"]) and told["S3"] == pytest.approx(by_hand["S3"], rel=0.2)
+    by_hand = {"S3": 10_000_000 / 1_000 * 0.005 / 1_000, "EFS": 10_000_000 * (256 + 0.4 * 4096) / 1e9 * 0.03}
+    assert told["EFS"] == pytest.approx(by_hand["EFS"], rel=0.001) and told["S3"] == pytest.approx(
+        by_hand["S3"], rel=0.2
+    )
     found = {"S3": money["s3"], "EFS": money["efs"], "Lambda": money["lambda"], "total": money["total"]}
     found["the rest"] = found["total"] - found["S3"] - found["EFS"] - found["Lambda"]
     assert {name: round(cost, 4) for name, cost in found.items()} == told
@@ -128,7 +130,8 @@ def test_what_is_unchanged_adds_to_the_listing_and_to_nothing_else(tmp_path: Pat
     alone, beside = estimated(tmp_path, TO_EFS, *known), estimated(tmp_path, TO_EFS, *known, "--unchanged", "10M")
     assert beside["predicted_seconds"]["list"] > alone["predicted_seconds"]["list"]
     assert beside["predicted_seconds"]["copy"] == alone["predicted_seconds"]["copy"]
-    assert beside["dollars"]["efs"] - alone["dollars"]["efs"] == pytest.approx(10_000_000 * 4096 / 1e9 * 0.03)
+    listed = 10_000_000 * (256 + 0.4 * 4096) / 1e9 * 0.03
+    assert beside["dollars"]["efs"] - alone["dollars"]["efs"] == pytest.approx(listed, abs=1e-6)
     bursting = ("--throughput-mode", "bursting", "--standard", "1 TiB")
     assert estimated(tmp_path, TO_EFS, "--unchanged", "10M", *bursting)["dollars"]["efs"] == 0
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from fanout.efs.load import Work, loads_of, requests_of
+from fanout.efs.load import Work, loads_of, loads_to_list, requests_of
 from fanout.facts import tuning, units
 from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.forecast.verifying import loads_to_verify, requests_to_verify
@@ -62,6 +63,29 @@ def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
     read = loads_of(request(DATA, S3), WORK)["data"]
     assert read.written_operations == read.written_bytes == 0
     assert read.read_bytes == pytest.approx(WORK.bytes + 2 * 1_000 * 4096)
+
+
+@pytest.mark.parametrize(
+    ("fields", "directories", "operations", "size"),
+    [
+        ({}, None, 0.4, 256 + 0.4 * 4096),  # of each directory READDIR twice, ACCESS, GETATTR; ten entries in each
+        ({}, 10, 0.004, 256 + 0.004 * 4096),
+        ({"manifest": "s3://lists/m.csv"}, None, 1, 4096),  # a look at each row
+    ],
+)
+def test_listing_a_mount_asks_of_its_directories_and_of_each_row_of_a_manifest(
+    fields: dict[str, Any], directories: int | None, operations: float, size: float
+) -> None:
+    work = replace(WORK, there=1_000, directories=directories)
+    ends = {(S3, DATA): {"data": 1_000}, (DATA, ARCHIVE): {"data": 10_000, "archive": 1_000}, (S3, "s3://b-b/o/"): {}}
+    for (source, destination), listed in ends.items():
+        found = loads_to_list(request(source, destination, **fields), work)
+        assert {mount: load.read_operations for mount, load in found.items()} == pytest.approx(
+            {mount: operations * entries for mount, entries in listed.items()}
+        )
+        assert {mount: load.read_bytes for mount, load in found.items()} == pytest.approx(
+            {mount: size * entries for mount, entries in listed.items()}
+        )
 
 
 def test_a_copy_on_one_mount_both_reads_and_writes_it_and_a_comparison_only_reads() -> None:
@@ -121,7 +145,9 @@ def test_a_verification_after_the_copy_asks_both_ends_anew(
     found = requests_to_verify(asked, WORK, segments=3)
     assert [found.gets, found.puts, found.lists] == pytest.approx([gets, 0, lists])
     loads = loads_to_verify(asked, WORK)
-    once = WORK.bytes + 2 * 1_000 * 4096
+    once = float(WORK.bytes + 2 * 1_000 * 4096)
+    if verify == "all":
+        once += loads_to_list(asked, WORK)["data"].read_bytes
     assert {mount: load.read_bytes for mount, load in loads.items()} == pytest.approx(
         {mount: times * once for mount, times in read_bytes.items()}
     )

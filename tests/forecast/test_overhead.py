@@ -53,7 +53,8 @@ def predicted(extras: int = 0, size: int = GIB, **fields: Any) -> Forecast:
 def test_what_a_sync_deletes_costs_looks_metered_operations_and_functions() -> None:
     none, million = predicted().dollars, predicted(1_000_000).dollars
     assert million.s3 - none.s3 == pytest.approx(0.40)  # a HEAD of each
-    assert million.efs - none.efs == pytest.approx(4.096 * (0.03 + 0.06))  # 4 KiB for the look and the removal
+    listed = (256 + 0.4 * 4096) / 1_000 * 0.03
+    assert million.efs - none.efs == pytest.approx(4.096 * (0.03 + 0.06) + listed)  # 4 KiB for look and removal
     assert million.compute > none.compute and million.states > none.states and million.ledger > none.ledger
     assert million.metrics == none.metrics
 

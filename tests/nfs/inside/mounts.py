@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MOUNTS = Path("/mnt")
+ANSWERED = 4
 POINT_USER = 1000  # every user behind /mnt/point
 
 
@@ -22,10 +23,11 @@ class Mounts:
         self.point, self.squash, self.served = (MOUNTS / mount / name for mount in ("point", "squash", "served"))
 
 
-def operations(mount: str = "a") -> Counter[str]:
+def operations(mount: str = "a", figure: int = 0) -> Counter[str]:
     """How often the client asked the server each operation since the mount was made, by /proc/self/mountstats.
 
-    Without SEQUENCE alone, which keeps the lease: its number is a matter of time.
+    Without SEQUENCE alone, which keeps the lease: its number is a matter of time. Another ``figure`` than the first is
+    ``ANSWERED``, the bytes of the answers.
     """
     counted: Counter[str] = Counter()
     of_mount = of_operations = False
@@ -36,7 +38,7 @@ def operations(mount: str = "a") -> Counter[str]:
             of_operations = True
         elif of_mount and of_operations and ":" in line:
             name, figures = line.split(":", 1)
-            counted[name.strip()] = int(figures.split()[0])
+            counted[name.strip()] = int(figures.split()[figure])
     counted.pop("SEQUENCE", None)
     return counted
 

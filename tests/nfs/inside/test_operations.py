@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts.operations import LINK_OPERATIONS_PER_FILE
+from fanout.facts.operations import LINK_OPERATIONS_PER_FILE, LIST_OPERATIONS_PER_DIRECTORY, LISTED_ENTRY_BYTES
 from fanout.model.document import Json
 from fanout.model.entry import Kind
-from tests.nfs.inside.mounts import MOUNTS, Mounts, counting
+from fanout.model.segment import Segment
+from tests.nfs.inside.mounts import ANSWERED, MOUNTS, Mounts, counting, operations
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.mounts import REQUEST
@@ -67,6 +68,23 @@ def test_no_change_asks_nothing_for_a_file(source: Path, mounts: Mounts) -> None
     assert counted.total() <= 6 * DIRECTORIES + 30, counted
     assert counted.total() - counted["GETATTR"] <= 3 * DIRECTORIES + 18, counted
     assert counted["READDIR"] <= DIRECTORIES + 4, counted
+
+
+def test_answers_hold_the_attributes_of_a_directory_s_entries_as_a_forecast_counts_them(mounts: Mounts) -> None:
+    """EFS meters the bytes of an answer (efs/latest/ug/performance.html)."""
+    entries = 1_000
+    for directory in range(DIRECTORIES):
+        (mounts.served / f"in/d{directory}").mkdir(parents=True)
+        for number in range(entries):
+            (mounts.served / f"in/d{directory}/{number:060d}").touch()
+    tree, before = PosixTree(mounts.a, "in", "run-1", "n"), operations(figure=ANSWERED)
+    with counting() as counted:
+        assert sum(1 for _ in tree.list(Segment(""))) == DIRECTORIES * (entries + 1)
+    answers = operations(figure=ANSWERED)
+    each = (answers["READDIR"] - before["READDIR"]) / (DIRECTORIES * entries)
+    assert 0.8 * LISTED_ENTRY_BYTES <= each <= LISTED_ENTRY_BYTES
+    large = DIRECTORIES * entries * LISTED_ENTRY_BYTES / 100_000  # answers of a large directory, besides
+    assert counted.total() <= (DIRECTORIES + 2) * LIST_OPERATIONS_PER_DIRECTORY + large, counted
 
 
 def test_a_verification_reads_a_file_once(source: Path, mounts: Mounts) -> None:

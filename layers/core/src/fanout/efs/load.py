@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,7 +10,13 @@ from msgspec.structs import replace
 from fanout.efs.model import FileSystemState, Load
 from fanout.efs.seconds import operations_of
 from fanout.facts import aws, tuning, units
-from fanout.facts.operations import LINK_OPERATIONS_PER_FILE, READ_OPERATIONS_PER_FILE
+from fanout.facts.operations import (
+    ENTRIES_PER_DIRECTORY,
+    LINK_OPERATIONS_PER_FILE,
+    LIST_OPERATIONS_PER_DIRECTORY,
+    LISTED_ENTRY_BYTES,
+    READ_OPERATIONS_PER_FILE,
+)
 from fanout.model.books import Count
 from fanout.model.location import Location
 from fanout.request.options import Compare
@@ -26,11 +32,12 @@ class Work(Struct, frozen=True):
 
     ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
     in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
-    ``looked_at`` those that an estimate takes to be listed and left as they are. ``held`` are entries and bytes by
-    what holds them. ``linked`` is what gets names of files that the destination holds; it is in no other
-    figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
-    ``compare: checksum`` reads at both ends, before it copies what differs. ``heads`` are the requests of the
-    listing besides its pages. ``sizes`` are the files listed, in groups of about one size each; none: all are alike.
+    ``there`` all that are listed at the destination. ``held`` are entries and bytes by what holds them. ``linked`` is
+    what gets names of files that the destination holds; it is in no other figure but ``listed`` and ``shards``.
+    ``listed_bytes`` are those of all entries listed. ``compared`` is what ``compare: checksum`` reads at both ends,
+    before it copies what differs. ``heads`` are the requests of the listing besides its pages. ``sizes`` are the files
+    listed, in groups of about one size each; none: all are alike. ``directories`` are those among ``listed``, ``None``
+    where that is not known.
     """
 
     listed: int
@@ -40,13 +47,19 @@ class Work(Struct, frozen=True):
     longest_seconds: float
     largest_directory: int = 0
     extras: int = 0
-    looked_at: int = 0
+    there: int = 0
     held: Mapping[str, Count] = field(default_factory=dict)
     linked: Count = Count()
     listed_bytes: int = 0
     compared: Count = Count()
     heads: int = 0
     sizes: tuple[Count, ...] = ()
+    directories: int | None = None
+
+
+def directories_in(listed: int, sizes: Iterable[Count]) -> int:
+    """The directories among what was listed at a mount: what is no file; a link counts as one."""
+    return listed - sum(group.entries for group in sizes)
 
 
 class S3Requests(Struct, frozen=True):
@@ -115,13 +128,21 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
     return loads
 
 
-def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
-    """The load of listing so many entries on each mount: an operation on attributes for each, none on data."""
-    ends = [end for end in (request.source, request.destination) if not end.is_keyed]
+def loads_to_list(request: Request, work: Work) -> Mapping[str, Load]:
+    """The load of listing each mount once: some operations a directory, whose answers hold its entries.
+
+    Rows of a manifest are looked up one by one.
+    """
+    share = 1 / ENTRIES_PER_DIRECTORY if work.directories is None else work.directories / max(1, work.listed)
+    operations, size = share * LIST_OPERATIONS_PER_DIRECTORY, float(LISTED_ENTRY_BYTES)
+    if request.manifest is not None:
+        operations, size = 1.0, 0.0
+    each = operations * aws.EFS_LEAST_METERED + size
     loads: dict[str, Load] = {}
-    for end in ends if entries else ():
-        each = Load(read_operations=float(entries), read_bytes=float(entries * aws.EFS_LEAST_METERED))
-        loads[end.mount] = loads.get(end.mount, Load()) + each
+    for end, entries in ((request.source, work.listed), (request.destination, work.there)):
+        if not end.is_keyed and entries:
+            load = Load(read_operations=entries * operations, read_bytes=entries * each)
+            loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
 
 

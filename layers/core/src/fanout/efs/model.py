@@ -6,6 +6,8 @@ otherwise: what is written counts whole, what is read a third.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from msgspec import Struct
 from msgspec.structs import astuple
 
@@ -69,6 +71,14 @@ class Load(Struct, frozen=True):
     def metered_bytes(self) -> float:
         """Bytes as they count against throughput and credits."""
         return self.read_bytes * aws.EFS_READ_SHARE + self.written_bytes
+
+
+def merged(loads: Iterable[Mapping[str, Load]]) -> dict[str, Load]:
+    """The loads together, by mount."""
+    found: dict[str, Load] = {}
+    for mount, load in (one for each in loads for one in each.items()):
+        found[mount] = found.get(mount, Load()) + load
+    return found
 
 
 class Drain(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from fanout.efs.load import S3Requests
-from fanout.efs.model import FileSystemState, Load
+from fanout.efs.model import FileSystemState, Load, merged
 from fanout.model.books import Count
 from fanout.model.shard import Rates
 
@@ -61,7 +61,7 @@ class Done(Struct, frozen=True, kw_only=True):
     ``tasks_after`` for ``seconds_after`` verified after a copy, for which whole trees were listed again in ``rounds``
     of ``segments``. Both listings took so many ``heads`` besides their pages. ``asked_back`` was asked for,
     by what held it; ``computed`` are jobs that compute checksums, and their objects. ``regions`` are those of the
-    buckets that are not in the stack's. ``sizes`` are those of ``Work``.
+    buckets that are not in the stack's. ``sizes`` and ``directories`` are those of ``Work``.
     """
 
     listed: int
@@ -80,6 +80,7 @@ class Done(Struct, frozen=True, kw_only=True):
     computed: tuple[int, int] = (0, 0)
     regions: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[Count, ...] = ()
+    directories: int | None = None
 
 
 class PhaseCost(Struct, frozen=True, kw_only=True):
@@ -101,13 +102,12 @@ def together(costs: Iterable[PhaseCost]) -> PhaseCost:
     """The sum of phases, but for their seconds."""
     function_seconds = 0.0
     services: dict[str, float] = {}
-    loads: dict[str, Load] = {}
+    costs = list(costs)
+    loads = merged(cost.loads for cost in costs)
     requests, overhead = S3Requests(), Overhead()
     for cost in costs:
         function_seconds += cost.function_seconds
         requests, overhead = requests + cost.requests, overhead + cost.overhead
-        for mount, load in cost.loads.items():
-            loads[mount] = loads.get(mount, Load()) + load
         for name, dollars in cost.services.items():
             services[name] = services.get(name, 0.0) + dollars
     return PhaseCost(

@@ -90,7 +90,8 @@ EFS_BURST_PER_TIB = 100.0 * MIB
 EFS_BURST_LEAST = 100.0 * MIB
 # Credits that a file system keeps at most, up to one TiB and for each TiB above it.
 EFS_CREDITS_PER_TIB = 2.1 * TIB
-# Every request counts as at least so many bytes; what is read counts as a third.
+# Every NFS request counts as so many bytes, or as those of request and answer where these are more
+# (efs/latest/ug/performance.html); what is read counts as a third.
 EFS_LEAST_METERED = 4 * KIB
 # What the mode Elastic bills for an operation on data at least (efs/latest/ug/metered-sizes.html); one on metadata has
 # the least above.

@@ -14,9 +14,16 @@ READ = {"open": 1.0, "read": 1.0, "close": 1.0}
 # Of a further name: ACCESS, which Linux asks first (fs.protected_hardlinks), and a look-up where its directory holds
 # too few to be read at once.
 LINKED = {"access": 1.0, "link": 1.0, "lookup": 1.0}
+# Of a directory that is listed. The answers of READDIR hold the attributes of its entries: so many bytes each, with a
+# name of 60 characters.
+LISTED = {"readdir": 2.0, "access": 1.0, "getattr": 1.0}
+LISTED_ENTRY_BYTES = 256
+# Assumed where the listing does not say how many directories there are.
+ENTRIES_PER_DIRECTORY = 10
 
 OPERATIONS_PER_FILE = sum(COPIED.values())
 READ_OPERATIONS_PER_FILE = sum(READ.values())
 LINK_OPERATIONS_PER_FILE = sum(LINKED.values())
+LIST_OPERATIONS_PER_DIRECTORY = sum(LISTED.values())
 # What a probe's small file asks of those of a copy.
 SMALL_WRITE_OPERATIONS = sum(COPIED[name] for name in ("open", "write", "close"))

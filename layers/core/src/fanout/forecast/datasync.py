@@ -115,7 +115,7 @@ def _compares_trees(request: Request) -> bool:
 
 def _copied(request: Request, work: Work, states: Mapping[str, FileSystemState], price: Mapping[str, float]) -> _Reads:
     """Listing both ends, and the copy; a copy between two file systems needs no S3."""
-    metering = metering_dollars(loads_to_list(request, work.looked_at), states, price)
+    metering = metering_dollars(loads_to_list(request, work), states, price)
     found = requests_of(request, work, 0)
     if request.course.compares:
         return _Reads(request_dollars(S3Requests(lists=found.lists), price), metering)

@@ -79,7 +79,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
         longest,
         known.largest_directory,
         known.extras,
-        known.unchanged,
+        known.unchanged + known.extras,
         listed_bytes=known.bytes + known.unchanged_bytes,
         compared=compared,
         heads=0 if known.indexed else known.unchanged * heads_of_look(ends_to_prove(request)),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.load import Work, loads_of, loads_to_list, requests_behind, requests_of
-from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
+from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds, merged
 from fanout.efs.phase_cost import Basis, Overhead, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
@@ -141,8 +141,7 @@ def forecast(
     busy = of_copy + added.function_seconds
     mounts = len(measured.keys() & loads.keys())
     aside = overhead_of_run(request, work, copying, busy, mounts, held=bool(drains), short=way.is_short)
-    metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
-    metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
+    metering = metering_dollars(merged((loads, loads_to_list(request, work), added.loads)), states, price)
     aside += added.overhead
     return Forecast(
         seconds={

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from fanout.efs.load import Work
+from fanout.efs.load import Work, directories_in
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.phase_cost import Done
 from fanout.forecast.choosing.finish import Finish, reached
@@ -35,10 +35,14 @@ def work_of(
     compared: Count = Count(),  # noqa: B008
     heads: int = 0,
     sizes: tuple[Count, ...] = (),
+    there: Count = Count(),  # noqa: B008
+    *,
+    has_directories: bool = False,
 ) -> Work:
     """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once.
 
-    ``compared`` is what the destination holds, where the request compares by checksum: no more than that is read there.
+    ``there`` is what the destination holds, and ``compared`` the same where the request compares by checksum: no more
+    than that is read there. ``has_directories``: those of the source are listed, as of a mount.
     """
     copied = [shard for shard in shards if not shard.linked]
     entries = sum(shard.entries for shard in copied if shard.blocks is None) + big_files
@@ -57,6 +61,8 @@ def work_of(
         compared=Count(min(entries, compared.entries), min(size, compared.bytes)),
         heads=heads,
         sizes=sizes,
+        there=there.entries,
+        directories=directories_in(listed.entries, sizes) if has_directories else None,
     )
 
 

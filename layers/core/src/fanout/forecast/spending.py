@@ -12,9 +12,9 @@ from math import inf
 from msgspec.structs import replace
 
 from fanout.checksums.progress import computing_asked
-from fanout.efs.load import Work, loads_of, requests_behind, requests_of
+from fanout.efs.load import Work, directories_in, loads_of, loads_to_list, requests_behind, requests_of
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.model import FileSystemState, assumed_state
+from fanout.efs.model import FileSystemState, assumed_state, merged
 from fanout.efs.phase_cost import Done, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
@@ -116,20 +116,23 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, Fil
     rounds = [*rounds_done(ledger)]
     after = [*rounds_done(ledger.verification())] if request.verifies_after.whole_trees else []
     segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
-    sizes = groups_of(one.sizes for one in rounds)
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0, sizes=sizes)
+    sizes, there = groups_of(one.sizes for one in rounds), sum(one.destination.entries for one in rounds)
+    directories = None if request.source.is_keyed else directories_in(done.listed, sizes)
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0, there=there)
+    work = replace(work, sizes=sizes, directories=directories)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
     loads, known = loads_of(request, work), measured_file_systems(ledger) if known is None else known
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
     done = replace(done, rounds=len(after), segments=again, heads=heads, asked_back=asked_back(ledger))
-    done = replace(done, regions=plan.regions, sizes=sizes)
+    done = replace(done, regions=plan.regions, sizes=sizes, directories=directories)
     if request.computes_checksums:
         done = replace(done, computed=computing_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
     requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
-    metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
+    metered = merged((loads, loads_to_list(request, work), added.loads))
+    metering = metering_dollars(metered, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
     way = way_of(request, work, listing, done.copying_seconds, done.task_seconds - done.seconds_after)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, lists_of, loads_of
-from fanout.efs.model import Load
+from fanout.efs.load import S3Requests, Work, lists_of, loads_of, loads_to_list
+from fanout.efs.model import Load, merged
 from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import tuning
 from fanout.forecast import between_regions
@@ -43,6 +43,7 @@ def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseC
     if not done.tasks_after and not done.rounds:
         return PhaseCost()
     work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0, sizes=done.sizes)
+    work = replace(work, directories=done.directories)
     overhead = AROUND + SHARD * done.tasks_after
     if done.rounds:
         overhead += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
@@ -76,5 +77,9 @@ def to_verify(request: Request, work: Work) -> Work:
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
-    """The load of a verification after the copy on each mount, by name: it reads both ends again."""
-    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verifies_after is not Verify.NONE else {}
+    """The load of a verification after the copy on each mount, by name: it reads both ends again, or lists them too."""
+    if request.verifies_after is Verify.NONE:
+        return {}
+    read = loads_of(replace(request, mode=Mode.VERIFY), work)
+    listed = loads_to_list(request, replace(work, there=work.listed)) if request.verifies_after.whole_trees else {}
+    return merged((read, listed))

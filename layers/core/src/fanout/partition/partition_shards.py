@@ -96,8 +96,8 @@ def partition_shards(context: Context) -> Json:
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
         waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
-        known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes)
-        return work_of(listed, len(big_files), shards, *known)
+        known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes), there
+        return work_of(listed, len(big_files), shards, *known, has_directories=not plan.request.source.is_keyed)
 
     def outlined() -> Outline:
         return outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
