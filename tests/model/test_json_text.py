@@ -98,7 +98,7 @@ BESIDE = {
     "local/keeper.py": "its own state",
     "local/deployment.py": "its own state",
     "local/serving/policies.py": "calls of local functions",
-    "local/emulator_launcher.py": "calls of local functions",
+    "local/serving/roles.py": "calls of local functions",
 }
 PACKAGES = (Path(fanout.__file__).parent, Path(fanout_cli.__file__).parent)
 

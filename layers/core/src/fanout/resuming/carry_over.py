@@ -7,9 +7,7 @@ shards of this run, so that its ledger is complete by itself and can be resumed 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from itertools import chain
 
 from msgspec.structs import replace
@@ -27,13 +25,13 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError
-from fanout.model.outcome import TROUBLE, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.resuming.earlier_run import began, ended_ns, entry_of, outcomes_of, timed_outcomes_of
+from fanout.resuming.earlier_outcomes import EarlierOutcomes
+from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
 from fanout.resuming.rules import (
     Carried,
@@ -48,9 +46,7 @@ from fanout.resuming.rules import (
     segments_again,
 )
 from fanout.resuming.taken_over import Done, Since, TakenOver
-from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.held import look_at_held
-from fanout.shards.shard_results import big_file_outcomes, big_file_times
 from fanout.work.context import Context
 
 _HELD = frozenset(one for one in Reason if one.is_held)
@@ -90,10 +86,10 @@ class _Carrier:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
+        self._known = EarlierOutcomes(earlier)
         self._apart = plan.request.between_mounts
         self._alone = plan.request.source.is_keyed or plan.request.manifest is not None
         self._look = look_at_held(plan, context)
-        self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
         self._began = began(earlier)
@@ -157,7 +153,7 @@ class _Carrier:
 
     def _shard(self, shard: Shard) -> None:
         outcomes, times = timed_outcomes_of(shard.id, self._earlier)
-        differs = self._different(shard)
+        differs = self._known.different(shard)
         again: list[Entry] = []
         denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
@@ -174,13 +170,6 @@ class _Carrier:
         for entry in pinned_anew(denied, self._source):
             self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         self._look_and_copy(again)
-
-    def _different(self, shard: Shard) -> set[int]:
-        """The copied entries, or blocks, of a shard that the earlier run verified and found different."""
-        if not self._verified:
-            return set()
-        verified = outcomes_of(keys.verified_id(shard.id), self._earlier)
-        return {index for index, outcome in verified.items() if outcome.result in TROUBLE}
 
     def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
         self._count(entry)
@@ -207,11 +196,11 @@ class _Carrier:
 
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
-        named = list(self._named(part))
+        named = list(self._known.named(part))
         there = self._taken.still_there([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
         whole: defaultdict[str, bool] = defaultdict(lambda: True)
-        differs = self._different_names(part.copies)
+        differs = self._known.different_names(part.copies)
         for (entry, first, outcome), is_there in zip(named, there, strict=True):
             file = f"copied {first}" if first else f"right {entry.inode}"
             files[file].append((entry, outcome))
@@ -228,23 +217,6 @@ class _Carrier:
             for entry in pinned_anew(listed, self._source) if denied else listed:
                 self._name(Name(entry, unchanged=False, inode_there=""))
 
-    def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
-        """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
-        if (copies := part.copies) is not None:
-            outcomes = outcomes_of(copies.id, self._earlier)
-            for index, entry in enumerate(self._earlier.read_shard(copies)):
-                yield entry, entry.path, outcomes.get(index)
-        links = part.shard
-        outcomes = outcomes_of(links.id, self._earlier)
-        for index, (entry, first) in enumerate(self._earlier.read_links(links)):
-            yield entry, first, outcomes.get(index)
-
-    def _different_names(self, copies: Shard | None) -> set[str]:
-        indexes = self._different(copies) if copies is not None else set()
-        if copies is None or not indexes:
-            return set()
-        return {entry.path for index, entry in enumerate(self._earlier.read_shard(copies)) if index in indexes}
-
     def _names(self, part: CarriedNames) -> None:
         for name in self._earlier.read_rows_as(part.key, name_from_row, part.entries):
             self._name(name)
@@ -252,10 +224,10 @@ class _Carrier:
     def _big_file(self, part: CarriedBigFile) -> None:
         """Begun anew unless it is whole: what was written of it was discarded, or is now."""
         big = self._earlier.read_big_file(part.key)
-        outcome = self._big_file_outcomes.get(big.id)
+        outcome = self._known.big_files.get(big.id)
         if part.counted and outcome is not None and carried(outcome) is not None:
-            differs = self._verified and any(map(self._different, self._big_file_parts.get(part.key, ())))
-            self._settle(big.entry, outcome, differs=differs, by=self._big_file_times.get(big.id, 0.0))
+            differs = self._known.is_different(part.key)
+            self._settle(big.entry, outcome, differs=differs, by=self._known.big_file_times.get(big.id, 0.0))
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
@@ -265,18 +237,6 @@ class _Carrier:
             denied = outcome is not None and outcome.reason in _DENIED
             [entry] = pinned_anew([big.entry], self._source) if denied else [big.entry]
             self._copy(entry, "")
-
-    @cached_property
-    def _big_file_outcomes(self) -> dict[str, Outcome]:
-        return dict(big_file_outcomes(self._earlier))
-
-    @cached_property
-    def _big_file_times(self) -> dict[str, float]:
-        return big_file_times(self._earlier)
-
-    @cached_property
-    def _big_file_parts(self) -> Mapping[str, Sequence[Shard]]:
-        return parts_of_big_files(self._earlier)
 
     def _directory_attributes(self, part: CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
