@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fanout.model.outcome import Reason
 from tests.adversary.aftermath import changed_paths, judge_outside, judge_zombies
-from tests.adversary.alike import ALIKE, SPOIL, STRIP, judge_alike
+from tests.adversary.alike import STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
-from tests.adversary.damage import damage
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
-from tests.adversary.given import of_implied
-from tests.adversary.lab import Lab, laboratory
+from tests.adversary.lab import laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.manifests import named, put_manifest
 from tests.adversary.moves import judge_move
@@ -26,10 +23,10 @@ from tests.adversary.published import judge_published
 from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
-from tests.adversary.scope import Finding, Record
-from tests.adversary.script import Act, Change, Fault, Script
+from tests.adversary.scene import Outcome, Scene
+from tests.adversary.scope import Record
+from tests.adversary.script import Act, Fault, Script
 from tests.adversary.trees import MountPlace, Snapshot
-from tests.adversary.views import view
 from tests.adversary.wideness import allow, too_wide
 
 __all__ = ["Outcome", "carry_out"]
@@ -39,47 +36,22 @@ WATCHED_ENTRIES = 80
 QUIET = frozenset({"last", "check", RETRIED})
 # A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
 NO_INDEX = frozenset({"manifest", "compare"})
-# Changes that move a directory: a function that holds it open writes there, as if before the move.
-ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory"})
 WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
 WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
 WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
 
 
-@dataclass
-class Outcome:
-    """What became of a script: findings, how each run ended, and which faults happened."""
-
-    findings: list[Finding] = field(default_factory=list)
-    statuses: list[tuple[str, str]] = field(default_factory=list)
-    told: Counter[str] = field(default_factory=Counter)
-    operations: int = 0
-
-    @property
-    def kinds(self) -> set[str]:
-        """The classes of what was found."""
-        return {finding.kind for finding in self.findings}
-
-
-class Experiment:
+class Experiment(Scene):
     """One script at work."""
 
     def __init__(self, script: Script, base: Path) -> None:
-        self.script, self._base = script, base
-        self.outcome = Outcome()
-        self.history: list[Snapshot] = []
+        super().__init__(script)
+        self._base = base
         self._machines: list[Machine] = []
-        self._touched: set[str] = set()
-        self._moved: set[str] = set()
-        self._aside: set[str] = set()
         self._began: dict[str, int] = {}
         self._nested: set[str] = set()
-        self._before: dict[str, Snapshot] = {}
-        self._foreign: Snapshot = {}
-        self._alike: dict[str, str] = {}
         self._vouched: Snapshot = {}
         self._zombies: list[tuple[str, Snapshot]] = []
-        self._wide: dict[str, int] = {}
         self._indexed = False
         self._listed_at: dict[str, tuple[int, int]] = {}
         self._told: dict[str, set[str]] = {}
@@ -88,7 +60,7 @@ class Experiment:
     def carry_out(self) -> Outcome:
         """All acts of the script."""
         with laboratory(self.script, self._base, self._perform) as lab:
-            self.lab: Lab = lab
+            self.lab = lab
             lab.watching = self._watching
             put_manifest(self.script, lab)
             self.history.append(lab.source.snapshot())
@@ -102,15 +74,6 @@ class Experiment:
             self.outcome.told = lab.conductor.told
         return self.outcome
 
-    def _find(self, kind: str, text: str) -> None:
-        finding = Finding(kind, text)
-        if finding not in self.outcome.findings:
-            self.outcome.findings.append(finding)
-
-    def _find_all(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            self._find(finding.kind, finding.text)
-
     def _act(self, act: Act, *, quiet: bool = False) -> None:
         if act.what == "wait":
             self.lab.clock.wait(act.seconds)
@@ -120,55 +83,6 @@ class Experiment:
             self._refused(act)
         else:
             self._run(act, quiet=quiet)
-
-    def _copies(self, there: Snapshot) -> set[str]:
-        """What a run has copied, and is whole: all else a later run may decide as if there had been none before it."""
-        here, before = self.lab.source.snapshot(), list(self._before.values())
-        whole = {path for path, one in there.items() if path in here and here[path].content == one.content}
-        return {path for path in whole if any(one.get(path) != there[path] for one in before)}
-
-    def _change(self, change: Change) -> None:
-        lab = self.lab
-        if change.path == "@":
-            place = lab.destination if change.end == "destination" else lab.source
-            change = Change(change.what, place.path_of(lab.conductor.about()), change.seed, change.end)
-            if not change.path:
-                return
-        if change.end == "ledger":
-            damage(lab, change)
-        elif change.what == "free":
-            lab.destination.change(change)  # before a run that looks again: nothing of it is excused
-        elif change.end == "destination":
-            before = lab.destination.snapshot()
-            lab.destination.change(change)
-            after = lab.destination.snapshot()
-            changed = {path for path in before | after if before.get(path) != after.get(path)}
-            self._foreign |= {path: after[path] for path in changed & after.keys()}
-            self._touched |= changed
-            if change.what in ALIKE:
-                copies = self._copies(before) if change.what == SPOIL else after.keys()
-                self._alike |= dict.fromkeys(changed & after.keys() & copies, change.what)
-            self._moved |= {path for path in changed if path.endswith("/") and path not in before}
-            self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
-            above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
-            self._touched |= set(above)
-            if change.what in ASIDE:
-                self._aside |= {f"{change.path.rstrip('/')}/"} & before.keys()
-            allow(self._wide, after)
-            self._around = lab.source.around(), lab.destination.around()
-        else:
-            if lab.conductor.looked and lab.source.path_of(lab.conductor.looked) == change.path:
-                # Nothing unlinks on a condition: what changes after the last look can go (docs/how-to/move.md).
-                self._touched.add(change.path)
-            lab.source.change(change)
-            self.history.append(lab.source.snapshot())
-            self._allow_source()
-
-    def _allow_source(self) -> None:
-        """An entry may have the mode of the source, and the one that the request gives it."""
-        implied = of_implied(self.script.options)
-        allow(self._wide, self.history[-1], implied)
-        allow(self._wide, view(self.history[-1], self.script.direction, self.script.options), implied)
 
     def _refused(self, act: Act) -> None:
         machine = Machine(self.lab, act, act.options)
@@ -262,23 +176,6 @@ class Experiment:
         for path in missing_of_kept(kept, self._kept()):
             self._find("kept and gone", f"run {act.run} changed or deleted {path!r}, which an earlier run kept")
 
-    def _kept(self, run: str = "") -> Snapshot:
-        place = self.lab.destination
-        return place.kept(run) if isinstance(place, MountPlace) else {}
-
-    def _share(self, after: Snapshot) -> None:
-        """Know the further names of a file that somebody else put at the destination with the copy's size and mtime."""
-        if not isinstance(self.lab.destination, MountPlace):
-            return
-        marks = {one.mark for path, one in self._foreign.items() if path in after and after[path].mark == one.mark}
-        for path, version in after.items():
-            if version.kind == "file" and version.mark in marks:
-                self._touched.add(path)
-                self._foreign[path] = version
-
-    def _views(self, options: dict[str, Any]) -> list[Snapshot]:
-        return [view(tree, self.script.direction, options) for tree in self.history]
-
     @contextmanager
     def _watching(self, machine: Machine, state: str) -> Iterator[None]:
         """What the source held while a function worked, and what one that deletes took away."""
@@ -298,15 +195,6 @@ class Experiment:
                 looked = first if machine.looked is None else machine.looked
                 machine.deletions.append(Deletion(before - self._paths(), looked, last))
 
-    def _paths(self) -> frozenset[str]:
-        with self.lab.conductor.paused():
-            return frozenset(self.lab.destination.snapshot())
-
-    def _staged(self, run: str) -> list[str]:
-        found = self.lab.destination.staged(run)
-        with self.lab.conductor.paused():
-            return found + [key for key in self.lab.store.plain.list("staged/") if f"/{run}/" in key]
-
     def _judge_places(self, run: str, options: dict[str, Any], after: Snapshot) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""
         lab = self.lab
@@ -325,11 +213,6 @@ class Experiment:
             changed = [path for path in changed if path in now and now[path].kind != "directory"]
         if changed:
             self._find("source written", f"run {run} changed {changed} at the source")
-
-    def _leave(self, now: Snapshot) -> None:
-        """Know what a move has left at the source; the names of a file are told apart by their inode alone."""
-        if self.history[-1].keys() != now.keys():
-            self.history.append(now)
 
     def _watch(self) -> None:
         place = self.lab.destination

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.adversary.accidents import Accidents
 from tests.adversary.alike import alike
 from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
@@ -32,12 +33,8 @@ from tests.adversary.script import (
     Spec,
 )
 from tests.adversary.vocabulary import (
-    ANY_LIES,
-    ASKED,
     DEEP,
-    DIRECTORY_CHANGES,
     DIRECTORY_MODES,
-    FILE_CHANGES,
     IN_TURN,
     KEYS,
     MODES,
@@ -45,12 +42,8 @@ from tests.adversary.vocabulary import (
     NAMES,
     OF_PARTS,
     OS_IN_TURN,
-    OS_KINDS,
     OWNERS,
-    REFUSALS,
-    S3_LIES,
     SIZES,
-    STATES,
 )
 
 
@@ -67,6 +60,7 @@ class _Author:
         self.from_s3 = self.direction in (S3_TO_MOUNT, INSIDE_S3)
         self.to_s3 = self.direction in (MOUNT_TO_S3, INSIDE_S3)
         self.with_s3 = self.from_s3 or self.to_s3
+        self.accidents = Accidents(self.draw, self.direction, with_s3=self.with_s3)
         table = IN_TURN.get(self.direction, OS_IN_TURN)
         self.turn = table[seed // len(DIRECTIONS) % len(table)]
 
@@ -216,27 +210,31 @@ class _Author:
         draw = self.draw
         wait = Act("wait", seconds=draw.randint(5, 30))
         last = Act("run", "last")
-        changes = [Act("change", change=self.change(source)) for _ in range(draw.randint(0, 3))]
+        changes = [Act("change", change=self.accidents.change(source)) for _ in range(draw.randint(0, 3))]
         if options.get("mode") == "sync" and draw.random() < 0.4:
             return (*deletion(draw, source, destination), wait, *changes, wait, last)
         chance = draw.random()
         if chance < 0.35:
-            first = Act("run", "r1", faults=self.faults(source))
+            first = Act("run", "r1", faults=self.accidents.faults(source))
             return (first, wait, *changes, wait, last)
         if chance < 0.5:
-            stop = Fault(*draw.choice((("any", soon(draw, 300)), (self.state("any"), soon(draw, 40)))), "stop")
-            first = Act("run", "r1", faults=(stop, *self.faults(source)))
+            stop = Fault(
+                *draw.choice((("any", soon(draw, 300)), (self.accidents.state("any"), soon(draw, 40)))), "stop"
+            )
+            first = Act("run", "r1", faults=(stop, *self.accidents.faults(source)))
             gone = lost(draw, "r1") if draw.random() < 0.3 else ()
-            again = Act("run", "r2", {"resume_from": "r1"}, self.faults(source) if draw.random() < 0.5 else ())
+            again = Act(
+                "run", "r2", {"resume_from": "r1"}, self.accidents.faults(source) if draw.random() < 0.5 else ()
+            )
             return (first, wait, *gone, again, wait, *changes, wait, last)
         if chance < 0.65:
-            meanwhile = (*changes, Act("change", change=self.change(source)), wait, Act("run", "z"), wait)
+            meanwhile = (*changes, Act("change", change=self.accidents.change(source)), wait, Act("run", "z"), wait)
             kind = draw.choice(
                 ("s3:PutObject", "s3:CompleteMultipartUpload")
                 if self.to_s3
                 else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime")
             )
-            kind = draw.choice((kind, kind, kind, "any", self.state("any")))
+            kind = draw.choice((kind, kind, kind, "any", self.accidents.state("any")))
             freeze = Fault(kind, soon(draw, 12 if kind != "any" else 300), "freeze", acts=meanwhile)
             return (Act("run", "r1", faults=(freeze,)), wait, last)
         if chance < 0.85:
@@ -244,7 +242,7 @@ class _Author:
         if chance < 0.9:
             other = Act("run", "x", draw.choice(({}, {"compare": "always"}, {"mode": "copy"})))
             beside = Fault("any", soon(draw, 300), "another run", acts=(other,))
-            return (Act("run", "r1", faults=(beside, *self.faults(source)[:1])), wait, last)
+            return (Act("run", "r1", faults=(beside, *self.accidents.faults(source)[:1])), wait, last)
         gone = lost(draw, "r1")
         stop = Fault(draw.choice(("copy/any", "copy/any", "finish/any", "pack/any")), soon(draw, 100), "stop")
         first = Act("run", "r1", faults=(stop,))
@@ -262,63 +260,5 @@ class _Author:
         between: dict[str, Any] = draw.choice(({"compare": "always"}, {"compare": "checksum"}, {"exclude": ["f3"]}, {}))
         forward = Act("change", change=Change(there, path, draw.randrange(1, 10**6)))
         backward = Act("change", change=Change(back, path, 0))
-        second = Act("run", "r2", between, self.faults(source)[:1] if draw.random() < 0.4 else ())
+        second = Act("run", "r2", between, self.accidents.faults(source)[:1] if draw.random() < 0.4 else ())
         return (Act("run", "r1"), wait, forward, wait, second, wait, backward, wait, last)
-
-    def change(self, source: tuple[Spec, ...], end: str = "source") -> Change:
-        draw = self.draw
-        named = [spec for spec in source if spec.kind in ("file", "directory")] or [Spec("f0")]
-        spec = draw.choice(named)
-        path = spec.path
-        if end == "source" and draw.random() < 0.15 and "/" in path.rstrip("/"):
-            path, spec = path.rstrip("/").rpartition("/")[0], Spec("", "directory")
-        what = draw.choice(DIRECTORY_CHANGES if spec.kind == "directory" else FILE_CHANGES)
-        if what == "create":
-            path = f"{path.rstrip('/')}-new"
-        return Change(what, path, draw.randrange(1, 10**6), end)
-
-    def faults(self, source: tuple[Spec, ...]) -> tuple[Fault, ...]:
-        return tuple(self.fault(source) for _ in range(self.draw.choice((0, 1, 2, 3, 4, 5))))
-
-    def fault(self, source: tuple[Spec, ...]) -> Fault:
-        draw = self.draw
-        chance = draw.random()
-        if chance < 0.3:
-            kinds = (
-                "any",
-                "os:pread",
-                "os:pread",
-                "os:fstat",
-                "os:open",
-                "os:stat",
-                "os:scandir",
-                "s3:GetObject",
-                "ledger",
-            )
-            kind = draw.choice(kinds) if draw.random() < 0.6 else self.state("any")
-            end = "destination" if draw.random() < 0.2 else "source"
-            change = self.change(source, end)
-            if kind not in ("any", "ledger") and "/" not in kind and draw.random() < 0.6:  # what the operation is about
-                change = replace(change, what=draw.choice((*FILE_CHANGES, *["rewrite"] * 8)), path="@")
-            return Fault(kind, soon(draw), "change", draw.random() < 0.5, change=change)
-        if chance < 0.36:
-            return Fault("any", soon(draw, 300), "kill", draw.random() < 0.5)
-        if chance < 0.42:
-            return Fault(draw.choice(("any", "os:rename", "os:pwrite", "ledger:put")), soon(draw), "twice")
-        if chance < 0.45:
-            return Fault("any", soon(draw, 300), "late")
-        if chance < 0.48:
-            return Fault("ledger", soon(draw, 60), "no answer of the ledger", times=draw.choice((1, 2, 9)))
-        if self.with_s3 and (chance < 0.85 or self.direction == INSIDE_S3):
-            kind = draw.choice(ASKED[self.direction])
-            lie = draw.choice(S3_LIES[kind] if draw.random() < 0.75 else ANY_LIES)
-            return Fault(kind, soon(draw, 12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
-        after = draw.random() < 0.2
-        times = draw.choice((1, 1, 1, 2, 1000))
-        kind = draw.choice(OS_KINDS)
-        kind = self.state(kind) if draw.random() < 0.4 else kind
-        return Fault(kind, soon(draw, 30), draw.choice(REFUSALS), after, times)
-
-    def state(self, kind: str) -> str:
-        """Operations of a kind in one state of the machine."""
-        return f"{self.draw.choice(STATES)}/{kind}"

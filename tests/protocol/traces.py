@@ -11,7 +11,8 @@ from unittest.mock import patch
 from tests.adversary import runner
 from tests.adversary.conductor import Attempt, Running
 from tests.adversary.lab import Lab, laboratory
-from tests.adversary.runner import ASIDE, Experiment
+from tests.adversary.runner import Experiment
+from tests.adversary.scene import ASIDE
 from tests.adversary.script import Act, Change, Script
 from tests.adversary.worlds import script_of
 from tests.protocol.recorded import place_recorder, recorded_files

@@ -13,7 +13,7 @@ from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.held import last_progress
 from tests.runs.archived import HOUR, REQUEST, Archived
-from tests.support.archives import DAY, Object
+from tests.support.archives import DAY, Object, restore
 
 
 def test_archived_objects_are_asked_for_once_waited_for_and_copied() -> None:
@@ -35,11 +35,11 @@ def test_archived_objects_are_asked_for_once_waited_for_and_copied() -> None:
 def test_what_is_not_archived_is_copied_before_the_wait() -> None:
     one = Archived(g=archives.GLACIER)
     one.world.list_all(one.world.plan(REQUEST))
-    shards = one.world.restore(partition_shards(one.world.context()))
+    shards = restore(one.world, partition_shards(one.world.context()))
     assert (shards["step"], shards["archived"]) == ("copy", 1)
     one.world.copy_listed(shards["copies"].removeprefix(one.world.ledger.prefix))
     assert one.copied.keys() == {"a", "z"}
-    shards = one.world.restore(shards)
+    shards = restore(one.world, shards)
     assert (shards["step"], shards["wait"]) == ("wait", 5 * HOUR / 12)
     stand = last_progress(one.world.ledger)
     assert stand is not None and stand.waiting.entries == 1
@@ -110,10 +110,10 @@ def test_a_copy_that_expired_before_it_was_read_fails_and_a_retry_asks_again() -
     one = Archived(g=archives.GLACIER)
     world = one.world
     world.list_all(world.plan(REQUEST))
-    shards = world.restore(partition_shards(world.context()))
+    shards = restore(world, partition_shards(world.context()))
     world.copy_listed(shards["copies"].removeprefix(world.ledger.prefix))
     world.clock.sleep(6 * HOUR)
-    shards = world.restore(shards)
+    shards = restore(world, shards)
     assert shards["step"] == "copy"
     world.clock.sleep(8 * DAY)
     world.copy_listed(shards["copies"].removeprefix(world.ledger.prefix))
@@ -128,11 +128,11 @@ def test_an_object_that_changes_while_it_waits_is_failed_as_changed() -> None:
     one = Archived(g=archives.GLACIER)
     world = one.world
     world.list_all(world.plan(REQUEST))
-    shards = world.restore(partition_shards(world.context()))
+    shards = restore(world, partition_shards(world.context()))
     world.copy_listed(shards["copies"].removeprefix(world.ledger.prefix))
     del one.archive.objects["g"]
     one.tree.put("g", Kind.FILE, b"another")
-    shards = world.restore(shards)
+    shards = restore(world, shards)
     assert shards["step"] == "copy" and not shards["archived"]
 
 

@@ -14,6 +14,7 @@ from fanout.restoring import restore_objects as restoring
 from fanout.restoring.restore_objects import wait_seconds
 from fanout.shards.held import asked_back
 from tests.runs.archived import HOUR, REQUEST, Archived
+from tests.support.archives import restore
 
 
 @pytest.mark.parametrize("error", [Throttled("503 SlowDown"), Transient("503 GlacierExpeditedRetrievalNotAvailable")])
@@ -28,11 +29,11 @@ def test_a_task_that_ran_twice_hands_every_shard_to_a_map() -> None:
     one = Archived(g=archives.GLACIER, d=archives.DEEP_ARCHIVE)
     world = one.world
     world.list_all(world.plan(REQUEST))
-    first = world.restore(partition_shards(world.context()))
+    first = restore(world, partition_shards(world.context()))
     world.clock.sleep(6 * HOUR)
-    lost = world.restore(first)  # its answer did not arrive; GLACIER is ready
+    lost = restore(world, first)  # its answer did not arrive; GLACIER is ready
     world.clock.sleep(10 * HOUR)
-    again = world.restore(first)  # both are
+    again = restore(world, first)  # both are
     assert (lost["archived"], again["archived"]) == (1, 0)
     for one_of in (first, lost, again):
         world.copy_listed(one_of["copies"].removeprefix(world.ledger.prefix))
@@ -57,7 +58,7 @@ def test_asking_goes_on_where_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -
     world = one.world
     world.list_all(world.plan(REQUEST))
     shards = partition_shards(world.context())
-    while (shards := world.restore(shards))["step"] == "again":
+    while (shards := restore(world, shards))["step"] == "again":
         steps.append(sum(one.archive.asked.values()))
     assert steps == sorted(set(steps)) and len(steps) >= 2
     assert one.archive.asked == {f"g{number}": 1 for number in range(9)}
@@ -74,7 +75,7 @@ def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch:
     one.archive.fails[last] = [Throttled("503 SlowDown")]
     world = one.world
     world.list_all(world.plan(REQUEST))
-    shards = world.restore(partition_shards(world.context()))
+    shards = restore(world, partition_shards(world.context()))
     assert (shards["step"], one.archive.asked[last]) == ("copy", 0)
     world.remaining_seconds = 30.0
     look = one.archive.look
@@ -86,7 +87,7 @@ def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch:
 
     one.archive.look = slow  # type: ignore[method-assign]
     tasks = 1
-    while (shards := world.restore(shards))["step"] == "again":
+    while (shards := restore(world, shards))["step"] == "again":
         tasks += 1
     assert tasks > 1 and shards["step"] == "wait"
     assert one.archive.asked == {f"g{number}": 1 for number in range(6)}
@@ -110,10 +111,10 @@ def test_what_a_task_asked_for_that_died_is_in_the_count_of_dollars(monkeypatch:
     shards = partition_shards(world.context())
     one.archive.ask = dying  # type: ignore[method-assign]
     with pytest.raises(ConnectionResetError):
-        world.restore(shards)
+        restore(world, shards)
     assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 4
     one.archive.ask = ask  # type: ignore[method-assign]
-    shards = world.restore(shards)
+    shards = restore(world, shards)
     assert shards["step"] == "copy" and shards["archived"] == 6
     assert asked_back(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 6
 

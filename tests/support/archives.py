@@ -10,13 +10,14 @@ from math import inf
 from msgspec.structs import replace
 
 from fanout.facts import archives
+from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.s3_services import Look
 from fanout.request.parts.restore import Restore
-from tests.support.flow import ManualClock
+from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_files import MemorySource
 
@@ -123,3 +124,9 @@ class ArchivedTree(MemoryTree):
     def open(self, entry: Entry) -> MemorySource:
         """See ``ports.tree.Tree``; a HEAD of an archived object works, as S3 does."""
         return ArchivedSource(super().open(entry), lambda: self.archive.is_readable(entry.path))
+
+
+def restore(world: World, shards: Json) -> Json:
+    """RestoreObjects, which goes on where the one before it was."""
+    restored: Json = world.walk("RestoreObjects", world.state(shards=shards), "WhatIsRestored?")[1]["shards"]
+    return restored

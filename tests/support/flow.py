@@ -251,11 +251,6 @@ class World:
         """PartitionShards, RestoreObjects where something is archived, and CopyShards, each shard until it is done."""
         self.walk("PartitionShards", self.state(), "FinishTree", "SummariseTransfer", "VerifyShards")
 
-    def restore(self, shards: Json) -> Json:
-        """RestoreObjects, which goes on where the one before it was."""
-        restored: Json = self.walk("RestoreObjects", self.state(shards=shards), "WhatIsRestored?")[1]["shards"]
-        return restored
-
     def copy_listed(self, key: str) -> None:
         """CopyShards of a list, each shard until it is done."""
         self.walk("CopyInPace", self.state(shards=self.shards(key)), "CopyBroke?")
@@ -265,11 +260,6 @@ class World:
         self.entered.clear()
         self.walk("FinishTree", self.state(shards={"extras": int(deletes)}), "AnyExtras?")
         return self.entered.count("FinishTree")
-
-    def finish_round(self, answer: Json) -> None:
-        """FinishShards, each shard until it is done; nothing where FinishTree goes on by itself."""
-        if answer["count"]:
-            self.walk("FinishShards", self.state(finish=answer), "FinishTree")
 
     def verify_all(self) -> None:
         """VerifyShards, each shard until it is done."""
