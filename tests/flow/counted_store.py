@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -17,55 +18,75 @@ from tests.support.memory_store import MemoryStore
 class CountedStore(MemoryStore):
     """Counts requests by their task and kind; ``task`` is the one at work.
 
-    ``in_series`` is how many requests of a task come one after the other. What a pool is given is asked side by side:
-    it comes after what its giver had asked, and before what the task's own thread asks next or after the pool's end.
+    ``in_series`` is how many requests of a task come one after the other. What a pool is given comes after what its
+    giver had waited for; who waits for a result, or for the end of a pool, goes on after what that asked.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
         self.requests: dict[str, Counter[str]] = {}
         self.in_series: Counter[str] = Counter()
-        self._own = threading.get_ident()
         self._here = threading.local()
         self._task = ""
-        submit, shutdown = ThreadPoolExecutor.submit, ThreadPoolExecutor.shutdown
+        self._depths: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+        submit, shutdown, result = ThreadPoolExecutor.submit, ThreadPoolExecutor.shutdown, Future.result
 
-        def counted(pool: ThreadPoolExecutor, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-            return submit(pool, self._after, self._depth(), work, *given, **named)
+        def submitted(pool: ThreadPoolExecutor, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+            depth, known = self._depth(), threading.Event()
+            futures: list[Future[Any]] = []
 
-        def ended(pool: ThreadPoolExecutor, *given: Any, **named: Any) -> None:
-            shutdown(pool, *given, **named)
-            if threading.get_ident() == self._own:
-                self._here.depth = self._deepest
+            def counted() -> Any:
+                self._here.depth = depth
+                try:
+                    return work(*given, **named)
+                finally:
+                    known.wait()
+                    for one in (futures[0], pool):
+                        self._reach(one, self._depth())
 
-        monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
+            futures.append(submit(pool, counted))
+            known.set()
+            return futures[0]
+
+        def ended(pool: ThreadPoolExecutor, wait: bool = True, **named: Any) -> None:
+            shutdown(pool, wait, **named)
+            if wait:
+                self._wait_for(pool)
+
+        def waited(future: Future[Any], timeout: float | None = None) -> Any:
+            try:
+                return result(future, timeout)
+            finally:
+                self._wait_for(future)
+
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", submitted)
         monkeypatch.setattr(ThreadPoolExecutor, "shutdown", ended)
+        monkeypatch.setattr(Future, "result", waited)
 
     def begin(self, task: str) -> None:
         """A task begins."""
         self._task = task
         self.requests.setdefault(task, Counter())
-        self._deepest = self._here.depth = 0
-
-    def _after(self, depth: int, work: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        self._here.depth = depth
-        return work(*given, **named)
+        self._here.depth = 0
 
     def _depth(self) -> int:
         """How many requests one after the other came before what is asked here."""
-        depth: int = self._here.depth
-        return depth
+        return getattr(self._here, "depth", 0)
+
+    def _reach(self, what: object, depth: int) -> None:
+        with self._lock:
+            self._depths[what] = max(depth, self._depths.get(what, 0))
+
+    def _wait_for(self, what: object) -> None:
+        self._here.depth = max(self._depth(), self._depths.get(what, 0))
 
     def _count(self, kind: str, key: str) -> None:
         if key.startswith(run_places.SEALS):  # of the tests' runs: the event of a deployed function says it
             return
-        is_own = threading.get_ident() == self._own
-        depth = 1 + (self._deepest if is_own else self._depth())
-        self._here.depth = depth
+        self._here.depth = self._depth() + 1
         with self._lock:
-            self._deepest = max(self._deepest, depth)
             self.requests[self._task][f"{kind} {key}"] += 1
-            self.in_series[self._task] = max(self.in_series[self._task], self._deepest)
+            self.in_series[self._task] = max(self.in_series[self._task], self._depth())
 
     def put(self, key: str, data: bytes) -> None:
         """See ``ports.store.WorkStore``."""

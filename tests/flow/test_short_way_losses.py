@@ -12,6 +12,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.flow.short_way import FIRST, definition, places
+from fanout.ledger.kept import KeptStore
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import Transient
@@ -144,6 +145,23 @@ def of_the_whole(mount: Path) -> tuple[int, Json]:
 def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """No page is made of each run, which takes most of its time."""
     monkeypatch.setattr(page, "render_report", lambda *_given, **_named: "")
+
+
+@pytest.fixture(autouse=True)
+def frozen_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function is lost, or frozen, with all that it asks beside its work: so here it waits for each request."""
+    look_ahead, looked_at = KeptStore.look_ahead, set[KeptStore]()
+
+    def looked(kept: KeptStore, key: str = "") -> None:
+        look_ahead(kept, key)
+        if kept not in looked_at:
+            looked_at.add(kept)
+            kept._listed()
+            for one in list(kept._reading.values()):
+                one.result()
+
+    monkeypatch.setattr(KeptStore, "look_ahead", looked)
+    monkeypatch.setattr(KeptStore, "settle_meanwhile", KeptStore.settle)
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["those beside it are sent", "nothing is sent after it"])

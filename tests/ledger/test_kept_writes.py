@@ -10,6 +10,7 @@ import pytest
 
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.write_order import WriteOrder
 from fanout.model.errors import Transient
 from tests.ledger.test_kept import RUN, WAITS, answer
 from tests.support.memory_store import MemoryStore
@@ -39,16 +40,69 @@ def kept_of(store: Written) -> KeptStore:
     return kept
 
 
-def test_rows_are_sent_before_the_record_that_names_them_and_what_says_something_alone_beside_it() -> None:
+def test_rows_are_sent_before_the_record_that_names_them_and_what_says_something_alone_beside_them() -> None:
     store = Written()
     kept = kept_of(store)
     for name in ("phases/list.json", "shards/0.jsonl.gz", "clocks.json", "shards/1.jsonl.gz"):
         kept.put(f"{RUN}{name}", b"x")
     assert store.written == []
+    kept.put(f"{RUN}limits.json", b"x")
+    assert set(store.written[:4]) == {"phases/list.json", "shards/0.jsonl.gz", "clocks.json", "shards/1.jsonl.gz"}
+    assert store.written[4:] == ["limits.json"]
+
+
+def test_what_is_of_one_wave_is_sent_side_by_side() -> None:
+    store = Written()
+    kept = kept_of(store)
     store.beside = threading.Barrier(3)  # the record and two others: each waits for all of them
     kept.put(f"{RUN}segments/done/0.json", b"x")
-    assert sorted(store.written[:2]) == ["shards/0.jsonl.gz", "shards/1.jsonl.gz"]
-    assert sorted(store.written[2:]) == ["clocks.json", "phases/list.json", "segments/done/0.json"]
+    kept.put(f"{RUN}clocks.json", b"x")
+    kept.put(f"{RUN}limits.json", b"x")
+    assert sorted(store.written) == ["clocks.json", "limits.json", "segments/done/0.json"]
+
+
+def test_all_that_a_short_way_knows_before_it_copies_is_sent_in_three_waves() -> None:
+    waves = [
+        ["shards/0.jsonl.gz", "links.json", "big-files.json", "notes/index.json"],
+        ["segments/done/0.json", "segments/round-0001-done.json", "verification/segments/done/1.json"],
+        ["shards.json"],
+    ]
+    alone = ["segments/round-0002.json", "forecast.json", "attempts/copy/0/1", "phases/copy.json"]
+    order = WriteOrder(RUN)
+    written = [f"{RUN}{name}" for wave in reversed(waves) for name in wave]
+    alone = [*(f"{RUN}{name}" for name in alone), "runs/mounts/0.json"]
+    assert all(map(order.waits, [*written, *alone]))
+    first, *others = [[f"{RUN}{name}" for name in wave] for wave in waves]
+    assert order.waves([*alone, *written]) == [[*first, *alone], *others]
+    assert order.waves([*alone, *written], f"{RUN}limits.json") == [[*first, *alone], *others]
+    assert order.waves(alone, f"{RUN}limits.json") == [alone]
+    assert order.waves(alone, f"{RUN}summary.json") == [alone, []]
+    assert order.waves(first, f"{RUN}fencing/finished.json") == [first, []]
+    assert order.waves([]) == [[]]
+
+
+def test_what_is_sent_meanwhile_is_waited_for_by_the_next_write_and_what_failed_is_sent_again() -> None:
+    goes_on = threading.Event()
+
+    class Held(Written):
+        def put(self, key: str, data: bytes) -> None:
+            assert key == f"{RUN}fencing/finished.json" or goes_on.wait(10)
+            super().put(key, data)
+
+    store = Held()
+    kept = kept_of(store)
+    for name in ("outcomes/shards/0/1-0000.json", "clocks.json"):
+        kept.put(f"{RUN}{name}", b"x")
+    store.broken = {f"{RUN}clocks.json"}
+    kept.settle_meanwhile()
+    assert store.written == []
+    with pytest.raises(Transient):
+        threading.Timer(0.1, goes_on.set).start()
+        kept.settle()
+    store.broken = set()
+    kept.put(f"{RUN}fencing/finished.json", b"x")
+    assert store.written[0] == "outcomes/shards/0/1-0000.json"
+    assert sorted(store.written[1:]) == ["clocks.json", "fencing/finished.json"]
 
 
 def test_what_waits_is_sent_at_the_end_of_a_step_also_of_one_that_fails_but_not_of_one_that_is_lost() -> None:
@@ -86,14 +140,15 @@ def test_rows_that_could_not_be_sent_beside_what_may_fail_are_sent_before_the_re
     store.broken = {f"{RUN}shards/0.jsonl.gz", f"{RUN}clocks.json"}
     with contextlib.suppress(Transient):  # as TaskNotes leaves out a note
         kept.put(f"{RUN}progress/list/0", b"x")
+    kept.put(f"{RUN}segments/done/0.json", b"x")
     with pytest.raises(Transient):
-        kept.put(f"{RUN}segments/done/0.json", b"x")
+        kept.settle()
     assert kept.get(f"{RUN}shards/0.jsonl.gz") == b"x"
     assert store.written == []
     store.broken = set()
-    kept.put(f"{RUN}segments/done/0.json", b"x")
-    assert store.written[0] == "shards/0.jsonl.gz"
-    assert sorted(store.written[1:]) == ["clocks.json", "segments/done/0.json"]
+    kept.settle()
+    assert sorted(store.written[:2]) == ["clocks.json", "shards/0.jsonl.gz"]
+    assert store.written[2:] == ["segments/done/0.json"]
 
 
 @pytest.mark.parametrize("note", ["notes/index.json", "verification/notes/index.json"])
@@ -102,8 +157,9 @@ def test_a_note_is_sent_before_the_record_for_which_no_later_attempt_writes_it_a
     kept = kept_of(store)
     kept.put(f"{RUN}{note}", b"x")
     store.broken = {f"{RUN}{note}"}
+    kept.put(f"{RUN}segments/done/0.json", b"x")
     with pytest.raises(Transient):
-        kept.put(f"{RUN}segments/done/0.json", b"x")
+        kept.settle()
     assert store.written == []
 
 
@@ -168,3 +224,18 @@ def test_many_bytes_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     for number, size in enumerate((6, 6, 11)):
         kept.put(f"{RUN}shards/{number}.jsonl.gz", bytes(size))
     assert sorted(store.written) == [f"shards/{number}.jsonl.gz" for number in range(3)]
+
+
+def test_what_is_new_as_far_as_a_task_knows_waits_and_is_no_other_attempts_when_it_is_sent() -> None:
+    store, key = Written(), f"{RUN}segments/round-0001-done.json"
+    kept = kept_of(store)
+    assert kept.put_new(key, b"mine")
+    assert (store.written, kept.get(key)) == ([], b"mine")
+    MemoryStore.put(store, key, b"another's")
+    with pytest.raises(Transient):
+        kept.settle()
+    assert store.get(key) == b"another's"
+    MemoryStore.put(store, key, b"mine")  # by a request whose answer was lost
+    kept.settle()
+    assert not kept.put_new(key, b"again")
+    assert store.get(key) == b"mine"

@@ -86,6 +86,9 @@ class Fenced:
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
 
+    def look_ahead(self, ends: object, pool: object) -> None:
+        """See ``ports.turns.Turns``."""
+
     def take(self, plan: Plan, execution: str) -> None:
         """See ``ports.turns.Turns``."""
 

@@ -43,6 +43,7 @@ def copy_blocks(shard: Shard, context: Context) -> Progress:
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
     """
     assert shard.blocks is not None
+    context.ledger.settle()
     task = ShardTask("copy", "copied", shard, context)
     plan = task.plan
     big = task.ledger.read_big_file(shard.key)

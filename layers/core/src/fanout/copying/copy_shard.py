@@ -41,11 +41,13 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
 def _copy_entries(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
-    with ThreadPoolExecutor(5) as pool:  # which ends here: a fork would inherit locks of its threads
+    with ThreadPoolExecutor(6) as pool:  # which ends here: a fork would inherit locks of its threads
+        telling = pool.submit(ledger.settle)  # nothing is copied before the ledger tells what is to be
         planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
         settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
         looking = pool.submit(context.limiter.holds)  # asks for the limits: no operation begins before it knows them
     looking.result()
+    telling.result()
     plan, threads = planned.result(), pacing.result()
     task = ShardTask("copy", "copied", shard, context, plan)
     work = task.left(enumerate(reading.result()), settling.result())

@@ -51,8 +51,10 @@ ENDS = frozenset({"OpenRound", "BeginDeletion", "BeginVerification", "VerifyShar
 _WRITING = ("CopyShard", "FinishTree")
 # What the steps before these places have written last is sent with what the next step writes: a function that is lost
 # until then is one that was lost in the step before, and nothing is copied yet.
-_WAITING = frozenset({"OneSegment?", "GatherSegments", "PartitionShards"})
-_LEAVE_WAITING = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards")
+_WAITING = frozenset({"OneSegment?", "GatherSegments", "PartitionShards", "CopyInPace"})
+_LEAVE_WAITING = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard")
+# What a copy has written last is sent while this place is gone on from.
+_MEANWHILE = "FinishTree"
 # Maps have no function to pace here.
 _PACING = ("PaceCopy", "EndPacing")
 
@@ -79,17 +81,22 @@ def take_short_way(event: Json, context: Context, stack: Stack) -> Json:
     execution = {"Id": "", "Name": context.ledger.run_id}  # only what paces a Map asks for it, and none runs here
     walker = Walker(machine, task.invoke, task.items, task, execution, never)
     at, why, data = FIRST, "", {name: event[name] for name in ("run", "list")}
-    sent, known = (at, data), places(machine)
+    sent, known, times = (at, data), places(machine), 0
     try:
         while at not in ENDS:
+            times = task.ledger.times_settled
             at, data = walker.walk(at, data, known - {at})
-            if at not in _WAITING:
-                task.settle()
+            if at == _MEANWHILE and task.has_copied:
+                task.ledger.settle_meanwhile()
+            elif at not in _WAITING:
+                task.ledger.settle()
                 sent = at, data
     except Exception as error:  # noqa: BLE001 - the ordinary way meets it again, and knows what to do
         why = f"{type(error).__name__}: {error}"[: tuning.SEGMENT_STATE_BYTES]
+        if task.ledger.times_settled > times:  # since that place
+            sent = at, data
     with suppress(FanoutError):  # then the ordinary way does again what could not be sent
-        task.settle()
+        task.ledger.settle()
         sent = at, data
     at, data = sent
     return {**data, "short": {"at": at, "why": why}}
@@ -114,8 +121,8 @@ class _Tasks:
         assert stack.begin is not None
         self._begin: Begin = stack.begin
         self._clock: Clock = context.clock
-        self._stack, self._ledger = stack, context.ledger
-        self._has_turn = False
+        self._stack, self.ledger = stack, context.ledger
+        self._has_turn = self.has_copied = False
         self._until = datetime.fromisoformat(event["entered"]).timestamp() + tuning.SHORT_WAY_SECONDS
 
     def now(self) -> float:
@@ -137,19 +144,16 @@ class _Tasks:
             raise HandedOn(f"{name} would begin after {tuning.SHORT_WAY_SECONDS:.0f} s")
         step = STEPS[name]
         with self._begin(step.acts_as or name) as inside:
-            self._ledger = inside.ledger
+            self.ledger = inside.ledger
             if name in _WRITING and not self._has_turn:
                 _ask_for_turn(inside)
                 self._has_turn = True
+            self.has_copied = self.has_copied or name == "CopyShard"
             return step.answers(event, run_step(step, event, inside, self._stack, waits=name in _LEAVE_WAITING))
-
-    def settle(self) -> None:
-        """Send what waits in the ledger of the walk."""
-        self._ledger.settle()
 
     def items(self, _bucket: str, key: str) -> Any:
         """The items of a Map, if one function does them one after the other as soon as many side by side."""
-        rows = self._ledger.read_json(key.removeprefix(self._ledger.prefix))
+        rows = self.ledger.read_json(key.removeprefix(self.ledger.prefix))
         seconds = sum(row.get("shard", {}).get("seconds", 0.0) for row in rows)
         if len(rows) > 1 and seconds > tuning.SHORT_WAY_SHARDS_SECONDS:
             raise HandedOn(f"{len(rows):,} shards of {seconds:.0f} s are for as many functions")

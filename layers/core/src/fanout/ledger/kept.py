@@ -1,19 +1,11 @@
 """The ledger as one task saw it when it first read: one listing of the run, and its documents fetched side by side.
 
+The documents come while the task goes on; who asks for one waits for it alone. A plan that is asked for first is
+fetched beside the listing.
+
 What the task writes goes to the store in an order that a loss at any moment leaves whole, and as much of it side by
-side as that order allows:
-
-| what is written                                | when it is sent                                                 |
-|------------------------------------------------|-----------------------------------------------------------------|
-| rows (``.jsonl.gz``), which records name;      | it waits, and is sent before all that is neither                |
-| notes, which no attempt after a record repeats;|                                                                 |
-| what must be there where shards.json is        |                                                                 |
-| what says something alone (``_SAID_ALONE``)    | it waits, and is sent side by side with what comes next         |
-| all else, and what lies outside of the run     | at once, after the rows that wait; the caller waits for it      |
-| the summary, which names all of it             | at once, after all that waits                                   |
-
-What could not be sent goes on waiting: the error may be of a write that its caller can do without. A step ends with all
-of it sent (``settle``). A step that is lost has written a part of it, as one that is lost earlier.
+side as that order allows: see ``write_order``. What could not be sent goes on waiting: the error may be of a write that
+its caller can do without. A step that is lost has written a part of it, as one that is lost earlier.
 """
 
 from __future__ import annotations
@@ -21,13 +13,15 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
 
 from fanout.facts.units import MIB
-from fanout.ledger import keys as names
-from fanout.model.errors import ListingIncomplete, NotFound
+from fanout.ledger.keys import PLAN
+from fanout.ledger.write_order import WriteOrder
+from fanout.model.errors import FanoutError, ListingIncomplete, NotFound, Transient
 from fanout.ports.store import WorkStore
 
 T = TypeVar("T")
@@ -35,22 +29,13 @@ T = TypeVar("T")
 _PAGE = 1_000
 # Chosen: documents of a run of some hundred thousand entries. With more, each is read when it is needed.
 _DOCUMENTS = 64
-_READS_IN_FLIGHT = 16
+_READS_IN_FLIGHT = 32
 # Chosen: what a task has written itself is held for the next step of its walk, up to so many bytes in all.
 _HELD_BYTES = 16 * MIB
 # Chosen: bytes of writes that wait; more are sent.
 _WAITING_BYTES = 4 * MIB
 _WRITES_IN_FLIGHT = 16
-_ROWS: Final = ".jsonl.gz"
-# Sent before what is written after them.
-_FIRST: Final = (names.NOTES, names.LINKS, names.BIG_FILES)
-_LAST: Final = (names.SUMMARY,)
-# No record of the same step tells that these are there; each state but the one that writes them comes after its end.
-_SAID_ALONE: Final = (
-    *(names.REQUEST, "phases/", names.EARLIER, names.FILE_SYSTEMS, names.CLOCKS, names.OWNERS, names.FENCED),
-    *(names.SOURCE_FENCED, names.FORECAST, names.PACING_PLAN, names.SHARDS),
-    *(names.FAILURES, names.REPORT, names.DIRECTORIES_SET, "segments/round-"),
-)
+_DOCUMENT: Final = ".json"
 
 
 class KeptStore:
@@ -63,105 +48,158 @@ class KeptStore:
 
     def __init__(self, store: WorkStore, prefix: str) -> None:
         self._store, self._prefix = store, prefix
-        self._names: list[str] | None = None
-        self._documents: dict[str, bytes] = {}
-        self._has_looked = False
+        self._order = WriteOrder(prefix)
         self._lock = threading.Lock()
+        self._listing: Future[None] | None = None
+        self._names: list[str] | None = None
+        self._reading: dict[str, Future[bytes | None]] = {}
+        self._held: dict[str, bytes] = {}
         self._room = _HELD_BYTES
         self._waiting: dict[str, bytes] = {}
+        self._new: set[str] = set()
         self._sending = threading.RLock()
+        self._meanwhile: Future[None] | None = None
+        # How often all that waited was sent at once.
+        self.settled = 0
 
     def put(self, key: str, data: bytes) -> None:
         self._writes(key)
-        if self._names is not None and self._waits(key) and len(data) < _WAITING_BYTES:
-            with self._lock:
-                self._waiting[key] = data
-                is_full = sum(map(len, self._waiting.values())) > _WAITING_BYTES
-            if is_full:
-                self.settle()
+        if self._has_let_wait(key, data):
             return
         self._with_waiting(lambda: self._store.put(key, data), key)
         self._wrote(key, data)
 
     def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``. Where one that waits finds another's, what sends it raises ``Transient``."""
+        is_unknown = self._names is not None and not self._holds(self._names, key)
         self._writes(key)
+        if is_unknown and self._has_let_wait(key, data):
+            self._new.add(key)
+            return True
         is_new = self._with_waiting(lambda: self._store.put_new(key, data), key)
         if is_new:
             self._wrote(key, data)
         return is_new
 
+    def _has_let_wait(self, key: str, data: bytes) -> bool:
+        if not self._waits(key) or len(data) >= _WAITING_BYTES:
+            return False
+        with self._lock:
+            self._waiting[key] = data
+            is_full = sum(map(len, self._waiting.values())) > _WAITING_BYTES
+        if is_full:
+            self.settle()
+        return True
+
     def settle(self) -> None:
         """Send what waits."""
         self._with_waiting(lambda: None)
+        self.settled += 1
+
+    def settle_meanwhile(self) -> None:
+        """Begin to send what waits. The next write that does not wait, or ``settle``, comes after it."""
+        pool = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._meanwhile = pool.submit(self._send_all, lambda: None)
+        pool.shutdown(wait=False)
 
     def get(self, key: str) -> bytes:
         with self._lock:
-            waiting = self._waiting.get(key)
-        if waiting is not None:
-            return waiting
-        self._look(key)
-        held = self._documents.get(key)
-        if held is not None:
-            return held
-        if self._names is not None and key.startswith(self._prefix) and not self._holds(self._names, key):
-            raise NotFound(key)
-        return self._store.get(key)
+            known = self._waiting.get(key)
+            known = self._held.get(key) if known is None else known
+        if known is not None:
+            return known
+        if not key.startswith(self._prefix):
+            return self._store.get(key)
+        self.look_ahead(key)
+        if key not in self._reading:
+            found = self._listed()
+            if found is not None and not self._holds(found, key):
+                raise NotFound(key)
+        reading = self._reading.get(key)
+        data = None if reading is None else reading.result()
+        return self._store.get(key) if data is None else data
 
     def list(self, prefix: str) -> Iterator[str]:
-        self._look(prefix)
-        if self._names is None or not prefix.startswith(self._prefix):
+        if not prefix.startswith(self._prefix):
             return self._store.list(prefix)
-        first = bisect_left(self._names, prefix)
-        return iter([key for key in self._names[first:] if key.startswith(prefix)])
+        self.look_ahead()
+        found = self._listed()
+        if found is None:
+            self.settle()
+            return self._store.list(prefix)
+        first = bisect_left(found, prefix)
+        return iter([key for key in found[first:] if key.startswith(prefix)])
 
     def remove(self, keys: Sequence[str]) -> None:
         self.settle()
+        for key in keys:
+            self._writes(key)
         self._store.remove(keys)
         with self._lock:
-            for key in keys:
-                self._documents.pop(key, None)
             if self._names is not None:
                 removed = frozenset(keys)
                 self._names = [key for key in self._names if key not in removed]
 
-    def _look(self, key: str) -> None:
-        """List the run and fetch its documents, before the first answer about it."""
-        if self._has_looked or not key.startswith(self._prefix):
-            return
-        self._has_looked = True
+    def look_ahead(self, key: str = "") -> None:
+        """Begin to list the run and then to fetch its documents; beside the listing, if ``key`` is the plan's."""
+        with self._lock:
+            if self._listing is not None:
+                return
+            pool = ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="ledger")
+            self._listing = pool.submit(self._look, pool)
+            if key == self._prefix + PLAN:
+                self._reading[key] = pool.submit(self._find, key)
+
+    def _look(self, pool: ThreadPoolExecutor) -> None:
+        found: list[str] = []
+        is_whole = False
         try:
-            names = list(islice(self._store.list(self._prefix), _PAGE))
+            found = list(islice(self._store.list(self._prefix), _PAGE))
+            is_whole = len(found) < _PAGE
         except ListingIncomplete:  # some stores list a part of a run in order, and not the whole of it
             return
-        if len(names) == _PAGE:
-            return
-        self._names = sorted(names)
-        documents = [key for key in names if key.endswith(".json")]
+        finally:
+            with self._lock:
+                if is_whole:
+                    self._names = sorted({*found, *(key for key in self._waiting if key.startswith(self._prefix))})
+                    self._fetch([key for key in found if key.endswith(_DOCUMENT)], pool)
+                else:
+                    self._reading.clear()
+            pool.shutdown(wait=False)
+
+    def _fetch(self, documents: Sequence[str], pool: ThreadPoolExecutor) -> None:
         if len(documents) <= _DOCUMENTS:
-            with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="ledger") as pool:
-                found = zip(documents, pool.map(self._find, documents), strict=True)
-                self._documents = {key: data for key, data in found if data is not None}
+            for key in documents:
+                if key not in self._reading and key not in self._waiting:
+                    self._reading[key] = pool.submit(self._find, key)
 
-    def _name(self, key: str) -> str:
-        """The name of a key in the ledger of the run, or in the one inside it; empty of one that is outside."""
-        return key.removeprefix(self._prefix).removeprefix(names.VERIFICATION) if key.startswith(self._prefix) else ""
-
-    def _goes_first(self, key: str) -> bool:
-        name = self._name(key)
-        return bool(name) and (name.endswith(_ROWS) or name.startswith(_FIRST))
+    def _listed(self) -> Sequence[str] | None:
+        """The keys of the run, once the listing that was begun has come; ``None`` where they are not kept."""
+        if self._listing is not None:
+            self._listing.result()
+        return self._names
 
     def _waits(self, key: str) -> bool:
-        return self._goes_first(key) or self._name(key).startswith(_SAID_ALONE)
+        if self._listing is not None and self._listing.done() and self._names is None:
+            return False
+        return self._order.waits(key)
 
     def _with_waiting(self, write: Callable[[], T], key: str = "") -> T:
-        """Send what goes before this write of ``key``, and then what else waits side by side with it."""
-        is_last = self._name(key).startswith(_LAST)
+        """Send what waits, and do this write of ``key`` in its wave, or in the last one that there is."""
+        meanwhile, self._meanwhile = self._meanwhile, None
+        if meanwhile is not None:
+            with suppress(FanoutError):  # what could not be sent goes on waiting
+                meanwhile.result()
+        return self._send_all(write, key)
+
+    def _send_all(self, write: Callable[[], T], key: str = "") -> T:
         with self._sending:
             with self._lock:
                 waiting = dict(self._waiting)
-            first = [one for one in waiting if is_last or one == key or self._goes_first(one)]
-            self._send({one: waiting.pop(one) for one in first}, lambda: None)
-            return self._send(waiting, write)
+            *waves, last = self._order.waves(waiting, key)
+            for wave in waves:
+                self._send({one: waiting[one] for one in wave}, lambda: None)
+            return self._send({one: waiting[one] for one in last}, write)
 
     def _send(self, waiting: Mapping[str, bytes], write: Callable[[], T]) -> T:
         """Send what waits, and do this write at the same time."""
@@ -175,7 +213,10 @@ class KeptStore:
         return written.result()
 
     def _send_one(self, key: str, data: bytes) -> None:
-        self._store.put(key, data)
+        if key not in self._new:
+            self._store.put(key, data)
+        elif not self._store.put_new(key, data) and self._store.get(key) != data:  # else an answer was lost
+            raise Transient(f"{key} was written by another attempt")
         with self._lock:
             if self._waiting.get(key) is data:  # else it was written again, which waits
                 del self._waiting[key]
@@ -189,19 +230,25 @@ class KeptStore:
 
     def _writes(self, key: str) -> None:
         """Until it is written only the store says what the key holds: a write may fail half-way."""
+        self._listed()
         with self._lock:
-            self._documents.pop(key, None)
-            if self._names is not None and key.startswith(self._prefix) and not self._holds(self._names, key):
-                insort(self._names, key)
+            self._held.pop(key, None)
+            self._reading.pop(key, None)
+            self._add(key)
 
     def _wrote(self, key: str, data: bytes) -> None:
         with self._lock:
+            self._add(key)
             self._hold(key, data)
+
+    def _add(self, key: str) -> None:
+        if self._names is not None and key.startswith(self._prefix) and not self._holds(self._names, key):
+            insort(self._names, key)
 
     def _hold(self, key: str, data: bytes) -> None:
         if key.startswith(self._prefix) and len(data) <= self._room:
             self._room -= len(data)
-            self._documents[key] = data
+            self._held[key] = data
 
     @staticmethod
     def _holds(names: Sequence[str], key: str) -> bool:

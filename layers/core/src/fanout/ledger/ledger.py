@@ -70,6 +70,16 @@ class Ledger(LedgerObjects):
         if isinstance(self._store, KeptStore):
             self._store.settle()
 
+    def settle_meanwhile(self) -> None:
+        """Begin to; what is written from now on, and does not wait, comes after it."""
+        if isinstance(self._store, KeptStore):
+            self._store.settle_meanwhile()
+
+    @property
+    def times_settled(self) -> int:
+        """How often all that waited was sent; whatever had been written before the last time is there."""
+        return self._store.settled if isinstance(self._store, KeptStore) else 0
+
     @contextmanager
     def settled(self, *, waits: bool = False) -> Iterator[None]:
         """Sends at the end what is written inside, unless it ``waits``; where an error ends it, in any case."""

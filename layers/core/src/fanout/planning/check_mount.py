@@ -46,23 +46,24 @@ def check_mount(context: Context) -> Json:
 
 def _check(plan: Plan, context: Context) -> None:
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
-    with ThreadPoolExecutor(1, thread_name_prefix="check") as meanwhile:
+    with ThreadPoolExecutor(2, thread_name_prefix="check") as meanwhile:
         in_buckets = meanwhile.submit(check_ends, plan, context, on_mount=False)  # leaves nothing there
         # Checked first, so that a late attempt makes nothing.
         turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
         check_versions(plan, context)
         keep_versions(plan, context)
         check_ends(plan, context, on_mount=True)
-    in_buckets.result()
-    refuse_work_bucket_by_another_name(plan, context)
-    refuse_same_directory(plan, context)
-    may_show_a_bucket = find_bucket_behind_mount(plan, context)
-    unlike = hold_to_kind(plan, context)
-    for end, turn in turns:
-        fence_others(plan, end, turn, context)
+        trying = meanwhile.submit(_try_destination, plan, context)  # in a directory of the run's own
+        in_buckets.result()
+        refuse_work_bucket_by_another_name(plan, context)
+        refuse_same_directory(plan, context)
+        may_show_a_bucket = find_bucket_behind_mount(plan, context)
+        unlike = hold_to_kind(plan, context)
+        for end, turn in turns:
+            fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
     _note_roots(plan, context, may_show_a_bucket)
-    notes = (*unlike, *_try_destination(plan, context), *measure_clocks(plan, context))
+    notes = (*unlike, *trying.result(), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
     mark_destination(plan, context)

@@ -43,8 +43,8 @@ from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
-# The quota, the calibrations, the buckets' regions, the run's ledger and the file systems' figures.
-_ASKED_AT_ONCE = 5
+# The quota, the calibrations, the buckets' regions, the run's ledger, the file systems' figures, and two turns.
+_ASKED_AT_ONCE = 7
 
 
 def plan_transfer(
@@ -78,6 +78,8 @@ def plan_transfer(
         request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
         refuse_work_bucket(request, bucket)
         check_signer(request, context)
+        if context.turns is not None:
+            context.turns.look_ahead(request.written_ends, pool)
         asked = pool.submit(asked_at, context.ledger, began)
         reading, finding = pool.submit(read_calibrations, request, context), pool.submit(find_far, request, context)
         notes: list[str] = []

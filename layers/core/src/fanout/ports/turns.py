@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from typing import Protocol
 
 from msgspec import Struct
@@ -62,6 +63,9 @@ class Turns(Protocol):
 
         Raises ``DestinationBusy`` if another running run must end first.
         """
+
+    def look_ahead(self, ends: Iterable[Location], pool: Executor) -> None:
+        """Begin to read what the next ``take`` or ``release`` of a run that writes these ends reads first."""
 
     def turn(self, plan: Plan, end: Location) -> Turn:
         """The other runs at an end that a run writes, which has its turn. Raises ``Superseded`` where it lost it."""

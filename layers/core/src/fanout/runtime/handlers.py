@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
 from fanout.flow.steps import STEPS, Step, run_step
 from fanout.ledger.kept import KeptStore
+from fanout.ledger.keys import PLAN
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
@@ -88,6 +89,7 @@ def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any) -> Begin
 
     @contextmanager
     def begin(state: str) -> Iterator[Context]:
+        kept.look_ahead(f"{run_prefix(run_id)}{PLAN}")
         if state in BEFORE:
             _loaded(BEFORE[state])()
         remaining = lambda_context.get_remaining_time_in_millis() / 1000

@@ -19,9 +19,8 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 
 _ROUND = re.compile(r"segments/round-(\d+)")
-# Records that exist only after the last round was closed. The begin of the next phase is sent while the last round's
-# record is sent.
-_AFTERWARDS = (keys.LINKS, keys.BIG_FILES, keys.SHARDS)
+# A record that exists only after the last round was closed. What else PartitionShards writes may be sent before.
+_AFTERWARDS = keys.SHARDS
 
 
 class ListedBigFile(Struct, frozen=True):
@@ -138,6 +137,6 @@ def check_held(named: Iterable[str], prefix: str, ledger: Ledger) -> None:
 def _check_not_closed(number: int, ledger: Ledger) -> None:
     """Raise ``LedgerBroken`` if a round that has no record must have had one."""
     later = (key for key in ledger.keys("segments/round-") if (found := _ROUND.match(key)) and int(found[1]) > number)
-    shown_by = next(later, None) or next((key for key in _AFTERWARDS if ledger.has(key)), None)
+    shown_by = next(later, None) or (_AFTERWARDS if ledger.has(_AFTERWARDS) else None)
     if shown_by:
         raise ledger.broken(keys.round_done_key(number), f"is missing, but {shown_by} is there")

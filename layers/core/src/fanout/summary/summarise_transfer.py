@@ -50,7 +50,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="latest") as meanwhile:
+    with ThreadPoolExecutor(3, thread_name_prefix="meanwhile") as meanwhile:
         return _summarise(caught, context, pace, meanwhile)
 
 
@@ -60,6 +60,8 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     ledger.begin("summarise", context.clock.now())
     plan = ledger.read_plan()
     finding = meanwhile.submit(find_earlier, plan, ledger)
+    if context.turns is not None:
+        context.turns.look_ahead(plan.request.written_ends, meanwhile)
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     course = plan.request.course

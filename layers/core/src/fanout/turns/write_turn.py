@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from enum import Enum
 from functools import cache
 
@@ -43,7 +44,7 @@ from fanout.model.json_text import json_value
 from fanout.model.location import Location, MountLocation, nest
 from fanout.ports.aws import Executions
 from fanout.ports.clock import Clock
-from fanout.ports.store import VersionedStore
+from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
@@ -131,6 +132,12 @@ class WriteTurns(Struct, frozen=True):
     clock: Clock
     mounts: tuple[str, ...] = ()
     file_systems: Mapping[str, str] = {}
+    ahead: dict[str, Future[Versioned]] = {}
+
+    def look_ahead(self, ends: Iterable[Location], pool: Executor) -> None:
+        """See ``ports.turns.Turns``. A list that changes meanwhile is read again: it is written by its version."""
+        for key in dict.fromkeys(map(list_key, ends)):
+            self.ahead[key] = pool.submit(self.store.read_version, key)
 
     def take(self, plan: Plan, execution: str) -> Writer | None:
         """Register a run that writes; returns the active run of the same transfer, if any.
@@ -178,9 +185,9 @@ class WriteTurns(Struct, frozen=True):
     def _writers(self, key: str) -> list[Writer]:
         return self._stored(key)[0]
 
-    def _stored(self, key: str) -> tuple[list[Writer], str]:
+    def _stored(self, key: str, ahead: Future[Versioned] | None = None) -> tuple[list[Writer], str]:
         """A list as it is stored, and its version. Raises ``LedgerBroken`` for one that somebody else wrote."""
-        found = self.store.read_version(key)
+        found = self.store.read_version(key) if ahead is None else ahead.result()
         try:
             return writers_from_bytes(found.data), found.version
         except ValueError as error:
@@ -190,7 +197,7 @@ class WriteTurns(Struct, frozen=True):
     def _enter(self, plan: Plan, end: Location, mine: Writer, goes_on: Callable[[str], bool]) -> Writer | None:
         key = list_key(end)
         for number in range(ATTEMPTS):
-            stored, version = self._stored(key)
+            stored, version = self._stored(key, self.ahead.pop(key, None))
             others = [one for one in stored if one.run_id != mine.run_id]
             in_the_way = [one for one in others if meeting(mine, one) is not Meeting.APART]
             near = [one for one in others if is_fenced(end) and nest(mine.place, one.place)]
@@ -226,7 +233,7 @@ class WriteTurns(Struct, frozen=True):
 
     def _leave(self, plan: Plan, key: str) -> None:
         for number in range(ATTEMPTS):
-            stored, version = self._stored(key)
+            stored, version = self._stored(key, self.ahead.pop(key, None))
             left = [one for one in stored if one.run_id != plan.run_id]
             if len(left) == len(stored) or self._written(key, left, version, number):
                 return

@@ -202,10 +202,11 @@ class S3Tree:
     def check(self, *, writing: bool) -> None:
         """List one key; for writing also begin and abort an upload, which leaves nothing behind.
 
-        Raises ``Unreachable`` in seconds where no S3 answers.
+        Raises ``Unreachable`` in seconds where no S3 answers: a page that is awaited for longer is given up.
         """
-        reach(self._client.endpoint_of(self._bucket), self._bucket)
-        self._client.list_objects_v2(self._bucket, prefix=self._prefix, max_keys=1)
+        with self._client.listing_one(self._bucket, self._prefix) as listed:
+            reach(self._client.endpoint_of(self._bucket), self._bucket)
+            listed()
         if writing:
             key = self._prefix + ".fanout-check"
             upload_id = self._client.create_multipart_upload(self._bucket, key, self._write_headers)

@@ -60,6 +60,7 @@ class OutcomeWriter:
         now = self._context.clock.now()
         if now - self._written_at >= tuning.CHECKPOINT_SECONDS:
             self.flush(directories)
+            self._context.ledger.settle()
         if self._notes is not None and now >= self._notes.due_at:
             self._note(self._notes)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from fanout.adapters.s3.client.answers import hold_there
 from fanout.adapters.s3.client.object_page import ObjectPage, PageAsked, parse_object_page
-from fanout.adapters.s3.client.requests import S3Requests
+from fanout.adapters.s3.client.requests import Call, S3Requests
 from fanout.adapters.s3.client.responses import Upload, parse_ownership, parse_uploads, to_seconds
 from fanout.model.errors import ListingIncomplete, NotFound
 from fanout.work.threads import pool_of_iterator
@@ -38,18 +39,30 @@ class ListingCalls(S3Requests):
         With ``after``, the last key of the pages before, its keys must lie after that.
         Raises ``ListingIncomplete`` where no answer was the page that was asked for.
         """
-        query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", str(max_keys))]
-        optional = {
-            "prefix": prefix,
-            "start-after": start_after,
-            "continuation-token": continuation,
-            "delimiter": delimiter,
-        }
-        query += [(name, value) for name, value in optional.items() if value]
         least = after if continuation else start_after
         asked = PageAsked(bucket, prefix, start_after, continuation, delimiter, max_keys, least)
-        call = self.request("ListObjectsV2", "GET", bucket, query=query)
-        return call.read(lambda response: parse_object_page(response.body, asked))
+        return self._list(asked).read(lambda response: parse_object_page(response.body, asked))
+
+    @contextmanager
+    def listing_one(self, bucket: str, prefix: str) -> Iterator[Callable[[], ObjectPage]]:
+        """A page of at most one key, asked for; the call receives it, as ``list_objects_v2``."""
+        asked = PageAsked(bucket, prefix, "", "", "", 1, "")
+        call = self._list(asked).begin()
+        try:
+            yield lambda: call.read(lambda response: parse_object_page(response.body, asked))
+        finally:
+            call.abandon()
+
+    def _list(self, asked: PageAsked) -> Call:
+        query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", str(asked.most_keys))]
+        optional = {
+            "prefix": asked.prefix,
+            "start-after": asked.start_after,
+            "continuation-token": asked.continuation,
+            "delimiter": asked.delimiter,
+        }
+        query += [(name, value) for name, value in optional.items() if value]
+        return self.request("ListObjectsV2", "GET", asked.bucket, query=query)
 
     def time_ns(self, bucket: str, prefix: str) -> int:
         """S3's own time, in whole seconds: the Date of an answer."""
