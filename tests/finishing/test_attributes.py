@@ -177,10 +177,11 @@ def test_a_file_is_at_no_moment_wider_than_its_source(
 
         def call(*arguments: Any, **more: Any) -> Any:
             answer = plain(*arguments, **more)
-            for path in (tmp_path / "out").rglob("*"):
-                with suppress(FileNotFoundError):  # another thread may have renamed or removed it since
-                    found = path.lstat()
-                    seen.extend([(path.name, found)] if stat.S_ISREG(found.st_mode) else [])
+            with suppress(FileNotFoundError):  # another thread may have removed a directory since
+                for path in (tmp_path / "out").rglob("*"):
+                    with suppress(FileNotFoundError):  # or renamed a file
+                        found = path.lstat()
+                        seen.extend([(path.name, found)] if stat.S_ISREG(found.st_mode) else [])
             return answer
 
         monkeypatch.setattr(os, name, call)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -25,7 +26,8 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
-from fanout.model.errors import Superseded
+from fanout.model.errors import FanoutError, ItemError, Superseded
+from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories
 from fanout.shards.partitioned import is_partitioned, links_of
@@ -190,10 +192,24 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
     if done:
         names, done = link_names(plan, context, left.links, deadline, has_whole_time=not files)
     if done:
-        directories, done = finish_directories(context, context.destination(plan), deadline, left.directories)
+        destination = context.destination(plan)
+        with _clearing(destination):
+            directories, done = finish_directories(context, destination, deadline, left.directories)
     if not done and not files + names + directories:
         nothing_done("nothing could be finished", context)
     return done
+
+
+@contextmanager
+def _clearing(destination: Tree) -> Iterator[None]:
+    """Remove what is staged meanwhile: nothing is put in its place any more. What is left goes with the directory."""
+    files = destination.file_system
+    with ThreadPoolExecutor(1, thread_name_prefix="clear") as pool:
+        clearing = pool.submit(files.clear) if files is not None else None
+        yield
+    if clearing is not None:
+        with suppress(FanoutError, ItemError):
+            clearing.result()
 
 
 def _close(plan: Plan, context: Context, deletes: bool) -> None:
