@@ -18,8 +18,8 @@ from pathlib import Path
 from benchmarks.lab import calibration, running
 from benchmarks.no_change import make_tree
 from fanout.facts import tuning
+from fanout.ledger.shard_order import spread
 from fanout.model.entry import Entry, Kind
-from fanout.shards.packing import spread
 
 SCRATCH = Path("/dev/shm/fanout-bench-links")
 
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
             make_tree(efs.reader / "old", options.files)
             files = (path for path in (efs.reader / "old").rglob("file*"))
             found = sorted(str(path.relative_to(efs.reader / "old")) for path in files)
-            paths = [row[0] for row in spread(Entry(path, Kind.FILE) for path in found)]
+            paths = [one.path for one in spread(Entry(path, Kind.FILE) for path in found)]
             for path in paths:
                 (efs.reader / "made" / path).parent.mkdir(parents=True, exist_ok=True)
             for mount, new in zip(efs.mounts, ("made", "not-made"), strict=True):

@@ -34,7 +34,7 @@ from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.big_files import cut
-from fanout.shards.packing import pack, spread
+from fanout.shards.packing import pack
 from fanout.shards.partitioned import MapItem
 from fanout.shards.shard_results import big_file_outcomes, shard_result
 from fanout.turns.withdrawal import withdraw
@@ -103,7 +103,7 @@ def _cut(name: str, entry: Entry, workers: int, ledger: Ledger) -> list[Shard]:
 
 def _write(name: str, listed: list[Listed], ledger: Ledger) -> Shard:
     entries, size = count_and_bytes(listed)
-    key = ledger.write_shard(name, spread(listed))
+    key = ledger.write_shard(name, listed)
     return Shard(name, key, entries, size, DEFAULT_RATES.seconds(entries, size))
 
 

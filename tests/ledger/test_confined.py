@@ -14,7 +14,7 @@ from fanout.finishing.divide import MadeFile
 from fanout.finishing.finish_directories import read_directories
 from fanout.ledger import keys
 from fanout.ledger.confined import MountedEnds
-from fanout.ledger.rows import entry_row, link_row
+from fanout.ledger.rows import link_row
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import LedgerBroken
 from fanout.model.shard import BigFile, Shard
@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> World:
 
 def forged(world: World, entry: Entry, shard_id: str = "s-1") -> Shard:
     """A shard's file as nobody of the product writes it."""
-    return Shard(shard_id, world.ledger.write_shard(shard_id, [entry_row(entry)]), 1, entry.size, 1.0)
+    return Shard(shard_id, world.ledger.write_shard(shard_id, [entry]), 1, entry.size, 1.0)
 
 
 @pytest.mark.parametrize("path", LEADING_OUT)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import tuning
+from fanout.ledger.rows import listed_from_row
+from fanout.ledger.shard_order import in_shard_order
 from fanout.listing.march import Together
 from fanout.listing.naming.placement import Place, naming_rule
 from fanout.model.columns import FileColumns, Listed
@@ -79,7 +81,12 @@ def ledger_of(made: type[MemoryTree], request: Json, old: list[str], new: list[s
         partition_shards(world.context())
     except DeleteRefused as error:
         store.put("refused", str(error).encode())
-    return {key: store.get(key) for key in store.list("")}
+    return {key: _entries(world, key) if "/shards/" in key else store.get(key) for key in store.list("")}
+
+
+def _entries(world: World, key: str) -> list[Entry]:
+    """What a shard's file holds, in columns or one by one."""
+    return in_shard_order(world.ledger.read_rows_as(key.removeprefix(world.ledger.prefix), listed_from_row))
 
 
 @given(PATHS, PATHS, PATHS, st.sampled_from(ENDS), st.sampled_from(OPTIONS), st.integers(1, 30))

@@ -12,9 +12,9 @@ import pytest
 
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
+from fanout.ledger.shard_order import spread
 from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
-from fanout.shards.packing import spread
 from fanout.work import threads
 from tests.support.memory import MemoryTree
 from tests.support.memory_files import MemorySource
@@ -85,9 +85,9 @@ def test_an_error_of_a_thread_is_not_lost() -> None:
 def test_files_are_taken_in_turn_over_as_many_directories_as_stay_open() -> None:
     entries = [Entry(f"d{number:03d}/f{file}", Kind.FILE) for number in range(300) for file in range(3)]
     order = spread([*entries, Entry("d000/", Kind.DIRECTORY)])
-    assert order[0][0] == "d000/"
-    assert sorted(row[0] for row in order[1:]) == sorted(entry.path for entry in entries)
+    assert order[0].path == "d000/"
+    assert sorted(one.path for one in order[1:]) == sorted(entry.path for entry in entries)
     width = tuning.SPREAD_DIRECTORIES
-    assert len({row[0][:4] for row in order[1 : width + 1]}) == width
+    assert len({one.path[:4] for one in order[1 : width + 1]}) == width
     for start in range(1, len(order) - width * 3, 50):
-        assert len({row[0][:4] for row in order[start : start + width]}) > width // 2
+        assert len({one.path[:4] for one in order[start : start + width]}) > width // 2

@@ -8,9 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from fanout.ledger.rows import entry_from_row, link_from_row
+from fanout.ledger.rows import link_from_row, listed_from_row
+from fanout.model.columns import FileColumns, Listed, first_path
 from fanout.model.entry import Entry
-from fanout.model.path_rules import check_file_path
+from fanout.model.path_rules import all_plain, check_file_path
 from fanout.model.shard import BigFile
 from fanout.request.plan import Plan
 
@@ -36,6 +37,14 @@ class MountedEnds(Struct, frozen=True):
         if self.source and not entry.etag and (entry.target or not self.destination):
             check_file_path(entry.path)
         return entry
+
+    def check_files(self, files: FileColumns) -> FileColumns:
+        """``check`` of each of the files, all at once where their names are plain."""
+        pinned = bool(files.etags) and all(files.etags)
+        if self.destination or (self.source and not pinned):
+            for path in [first_path(files)] if all_plain(files.names) else files.paths:
+                check_file_path(path)
+        return files
 
 
 class ConfinedRows:
@@ -66,9 +75,10 @@ class ConfinedRows:
             assert self._ends is not None
             return self._ends
 
-    def entry(self, row: list[Any]) -> Entry:
-        """The entry of a row; see ``entry_from_row``."""
-        return (self._ends or self._known()).check(entry_from_row(row))
+    def listed(self, row: Any) -> Listed:
+        """The entry or the files of a row; see ``listed_from_row``."""
+        ends, listed = self._ends or self._known(), listed_from_row(row)
+        return ends.check(listed) if isinstance(listed, Entry) else ends.check_files(listed)
 
     def link(self, row: list[Any]) -> tuple[Entry, str]:
         """The link of a row; see ``link_from_row``."""

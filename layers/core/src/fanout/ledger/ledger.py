@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +14,9 @@ from fanout.ledger.documents import Marker, Notes, PhaseBegan, Range, Totals, ra
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.objects import LedgerObjects, Seal
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
+from fanout.ledger.shard_order import in_shard_order, shard_rows
 from fanout.model.books import Count, no_counts
+from fanout.model.columns import Listed, count_of
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import LedgerBroken
@@ -145,10 +146,10 @@ class Ledger(LedgerObjects):
     def read_plan(self) -> Plan:
         return self._confined.plan()
 
-    def write_shard(self, shard_id: str, rows: Iterable[Sequence[Any]]) -> str:
-        """Write a shard's entries, each an ``entry_row``; returns the file's key."""
+    def write_shard(self, shard_id: str, listed: Iterable[Listed]) -> str:
+        """Write a shard's entries; returns the file's key. See ``shard_order``."""
         key = keys.shard_key(shard_id)
-        self.write_rows(key, rows)
+        self.write_rows(key, shard_rows(listed))
         return key
 
     def check_placed(self, path: str) -> None:
@@ -160,7 +161,15 @@ class Ledger(LedgerObjects):
 
         As ``read_links`` and ``read_big_file``: raises ``LedgerBroken`` for a path that leads out of a mounted end.
         """
-        return list(self.read_rows_as(shard.key, self._confined.entry, shard.entries))
+        return in_shard_order(self.read_listed(shard))
+
+    def read_listed(self, shard: Shard) -> Iterator[Listed]:
+        """The same as the file has them: files in columns where they were listed so."""
+        found = 0
+        for listed in self.read_rows_as(shard.key, self._confined.listed):
+            found += count_of(listed)
+            yield listed
+        self.check_count(shard.key, found, shard.entries)
 
     def read_links(self, links: Shard) -> Iterator[tuple[Entry, str]]:
         """Further names of files, each with the path of the first one; see ``rows.link_row``."""

@@ -167,7 +167,12 @@ class LedgerObjects:
             for row in map(make, rows_of(data)):
                 found += 1
                 yield row
-        if count is not None and found != count:
+        if count is not None:
+            self.check_count(key, found, count)
+
+    def check_count(self, key: str, found: int, count: int) -> None:
+        """Raise ``LedgerBroken`` for a file that holds more or fewer rows than are counted elsewhere."""
+        if found != count:
             raise self.broken(key, f"holds {found} rows, not {count}")
 
     def write_text(self, key: str, text: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanout.model.columns import FileColumns
+from msgspec import convert
+
+from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind, Made
 from fanout.model.entry_outcome import Outcome
@@ -26,11 +27,12 @@ def entry_row(entry: Entry) -> list[Any]:
     return [*row, entry.replaces] if entry.replaces else row
 
 
-def file_rows(files: FileColumns) -> Iterator[Sequence[Any]]:
-    """``entry_row`` of each file, without a step of Python for any."""
-    columns: list[Iterable[Any]] = [files.paths, repeat(Kind.FILE.value), files.sizes, files.mtimes_ns]
-    columns += files.changed_ns, files.etags or repeat("")
-    return zip(*columns, *([repeat(files.replaces)] if files.replaces else ()))  # noqa: B905
+def listed_row(listed: Listed) -> list[Any] | Json:
+    """``entry_row``, or files in columns: a third of the bytes, and no step of Python for any."""
+    if isinstance(listed, Entry):
+        return entry_row(listed)
+    row = {name: getattr(listed, name) for name in _COLUMNS}
+    return row | {name: value for name in _RARE if (value := getattr(listed, name))}
 
 
 def _long_row(entry: Entry) -> list[Any]:
@@ -40,7 +42,22 @@ def _long_row(entry: Entry) -> list[Any]:
     return [*row, entry.replaces] if entry.replaces else row
 
 
+_COLUMNS = ("directory", "names", "sizes", "mtimes_ns", "changed_ns")
+_RARE = ("etags", "replaces")
 _KINDS = {kind.value: kind for kind in Kind}
+
+
+def listed_from_row(row: list[Any] | Json) -> Listed:
+    """The entry or the files of a row. Raises ``ValueError`` for columns that are no files of one directory."""
+    if isinstance(row, list):
+        return entry_from_row(row)
+    files = convert(row, FileColumns)
+    lengths = {len(files.names), len(files.sizes), len(files.mtimes_ns), len(files.changed_ns)}
+    whole = lengths | {len(files.etags or files.names)} == {len(files.names)} != {0}
+    named = "" not in files.names and "/" not in "".join(files.names) and files.directory[-1:] in ("", "/")
+    if not (whole and named):
+        raise ValueError("its columns are not those of files of one directory")
+    return files
 
 
 def entry_from_row(row: list[Any]) -> Entry:

@@ -13,7 +13,7 @@ from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.packing import Packer, spread
+from fanout.shards.packing import Packer
 from fanout.shards.rounds import ListedBigFile
 from fanout.work.context import Context
 
@@ -59,7 +59,7 @@ class ListedShards:
         self._written += 1
         entries, size = count_and_bytes(listed)
         self._crowds.add(listed)
-        key = self._ledger.write_shard(shard_id, spread(listed))
+        key = self._ledger.write_shard(shard_id, listed)
         held, linked = lot
         seconds = round(self._plan.rates.of(linked=linked).seconds(entries, size), 3)
         return Shard(shard_id, key, entries, size, seconds, held=held, linked=linked)

@@ -69,11 +69,16 @@ def last_path(listed: Listed) -> str:
     return listed.path if isinstance(listed, Entry) else listed.directory + listed.names[-1]
 
 
+def count_of(listed: Listed) -> int:
+    """How many entries it is."""
+    return 1 if isinstance(listed, Entry) else len(listed)
+
+
 def count_and_bytes(listed: Iterable[Listed]) -> tuple[int, int]:
     """How many entries there are, and their bytes."""
     entries = size = 0
     for one in listed:
-        entries += 1 if isinstance(one, Entry) else len(one)
+        entries += count_of(one)
         size += one.size if isinstance(one, Entry) else sum(one.sizes)
     return entries, size
 

@@ -24,7 +24,6 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name, Shard
 from fanout.request.plan import Plan
 from fanout.shards.hard_links import Placed, files_of, place
-from fanout.shards.packing import spread
 from fanout.shards.partitioned import NAME_SHARDS, Links, LinkShard
 from fanout.verifying.link_groups import (
     ComparedName,
@@ -131,7 +130,7 @@ class _Writer:
         copied_by = ""
         if self._copies:
             copied_by = f"names-{self._number:06d}"
-            key = self._ledger.write_shard(copied_by, spread(self._copies))
+            key = self._ledger.write_shard(copied_by, self._copies)
             size = sum(entry.size for entry in self._copies)
             self.shards.append(Shard(copied_by, key, len(self._copies), size, round(self._seconds, 3)))
         if self._links:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -27,7 +28,6 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.columns import Listed, count_and_bytes
 from fanout.model.document import Json
-from fanout.model.entry import Entry
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Result
 from fanout.model.shard import Rates, Shard
@@ -40,7 +40,7 @@ from fanout.request.request import Request
 from fanout.shards.big_files import cut
 from fanout.shards.crowds import Crowds
 from fanout.shards.held import held_of, to_bring_back, write_copies_at_once
-from fanout.shards.packing import pack, spread, target_seconds
+from fanout.shards.packing import pack, target_seconds
 from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
 from fanout.shards.rounds import ListedBigFile, whole_listing
 from fanout.shards.sizes import groups_of
@@ -228,19 +228,14 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
     # What is held, or linked, is joined with its own kind.
     for held, linked in sorted({(shard.held, shard.linked) for shard in rest}):
         rates = plan.rates.of(linked=linked)
-        own = _entries([shard for shard in rest if (shard.held, shard.linked) == (held, linked)], ledger)
-        for entries in pack(own, rates, target):
-            shard = _write_shard(f"joined-{len(joined):06d}", entries, rates, ledger)
+        own = [shard for shard in rest if (shard.held, shard.linked) == (held, linked)]
+        for listed in pack(chain.from_iterable(map(ledger.read_listed, own)), rates, target):
+            shard = _write_shard(f"joined-{len(joined):06d}", listed, rates, ledger)
             joined.append(replace(shard, held=held, linked=linked))
     return kept + joined
 
 
-def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
-    for shard in loose:
-        yield from ledger.read_shard(shard)
-
-
 def _write_shard(shard_id: str, listed: list[Listed], rates: Rates, ledger: Ledger) -> Shard:
     entries, size = count_and_bytes(listed)
-    key = ledger.write_shard(shard_id, spread(listed))
+    key = ledger.write_shard(shard_id, listed)
     return Shard(shard_id, key, entries, size, round(rates.seconds(entries, size), 3))

@@ -47,5 +47,5 @@ def _extras(title: str, plan: Plan, ledger: Ledger) -> NamedEntries:
 
 def _entries(shards: Iterable[Shard], ledger: Ledger) -> Iterator[NamedEntry]:
     for shard in shards:
-        for row in ledger.read_rows(shard.key):
-            yield NamedEntry(row[0], row[2])
+        for entry in ledger.read_shard(shard):
+            yield NamedEntry(entry.path, entry.size)

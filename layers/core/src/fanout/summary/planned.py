@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import to_builtins
 
@@ -63,11 +63,11 @@ def _entries(
     copies: list[Shard], shared: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger
 ) -> Iterator[PlannedEntry]:
     """``shared`` get names of files of the version before; of ``links`` some are right already."""
-    for action, shards in (("copy", copies), ("link", shared), ("link", links), ("delete", deletions)):
-        for shard in shards:
-            for row in ledger.read_rows(shard.key):
-                if shards is not links or row[-1]:
-                    yield PlannedEntry(action, *row[:3])
+    to_link = (entry for shard in links for entry, first in ledger.read_links(shard) if first)
+    copied, given, gone = (chain.from_iterable(map(ledger.read_shard, some)) for some in (copies, shared, deletions))
+    for action, entries in (("copy", copied), ("link", given), ("link", to_link), ("delete", gone)):
+        for entry in entries:
+            yield PlannedEntry(action, entry.path, entry.kind, entry.size)
 
 
 def _write(entries: Iterator[PlannedEntry], ledger: Ledger) -> None:
