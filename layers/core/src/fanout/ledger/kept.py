@@ -50,6 +50,7 @@ class KeptStore:
         self._store, self._prefix = store, prefix
         self._order = WriteOrder(prefix)
         self._lock = threading.Lock()
+        self._beginning = threading.RLock()
         self._listing: Future[None] | None = None
         self._names: list[str] | None = None
         self._reading: dict[str, Future[bytes | None]] = {}
@@ -142,13 +143,13 @@ class KeptStore:
 
     def look_ahead(self, key: str = "") -> None:
         """Begin to list the run and then to fetch its documents; beside the listing, if ``key`` is the plan's."""
-        with self._lock:
+        with self._beginning:
             if self._listing is not None:
                 return
             pool = ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="ledger")
-            self._listing = pool.submit(self._look, pool)
             if key == self._prefix + PLAN:
                 self._reading[key] = pool.submit(self._find, key)
+            self._listing = pool.submit(self._look, pool)
 
     def _look(self, pool: ThreadPoolExecutor) -> None:
         found: list[str] = []
