@@ -240,6 +240,9 @@ def test_a_run_that_waited_for_its_turn_counts_from_when_it_asked() -> None:
     class Turns:
         busy = True
 
+        def look_ahead(self, _ends: object, _pool: object) -> None:
+            pass
+
         def take(self, _plan: Plan, _execution: str) -> Writer | None:
             if self.busy:
                 raise DestinationBusy("efs:///copy", "run-0", "sync")
