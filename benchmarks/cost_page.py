@@ -81,8 +81,8 @@ FOOT = """
   [progress](../reference/commands.md#watching-a-run).
 - A small run is three functions. A cold one is taken to begin in {cold:g} s, a warm one in {warm:g} s, a request to
   take {request:.0f} ms.
-- `verify` costs a HEAD for each object, and every byte of a mount read once more. Without `certificate: true` figures
-  leave out reading objects for which S3 holds no checksum of the whole.
+- `verify` costs a HEAD for each object, a LIST more for a directory's, and every byte of a mount read once more.
+  Without `certificate: true` figures leave out reading objects for which S3 holds no checksum of the whole.
 - What is unchanged costs a listing: one request for 1,000 keys. The first run after a copy
   [also asks about each object](../how-to/estimate.md#a-nightly-run-that-finds-nothing) that no Last-Modified proves
   unchanged; only the forecast made after the listing holds these.

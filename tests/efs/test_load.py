@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.load import Work, loads_of, loads_to_list, requests_of
+from fanout.efs.load import Work, lists_of_directories, loads_of, loads_to_list, requests_of
 from fanout.facts import tuning, units
 from fanout.facts.operations import OPERATIONS_PER_FILE
+from fanout.forecast.deleting import Deleting, deletion
 from fanout.forecast.verifying import loads_to_verify, requests_to_verify
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
@@ -33,8 +34,8 @@ def request(source: str, destination: str, **fields: Any) -> Request:
         (DATA, S3, "copy", 0.0, BLOCKS),
         (DATA, "efs://data/z", "copy", 0.0, 0.0),
         (S3, "s3://my-results/out/", "copy", 0.0, 1_000 + WORK.bytes / tuning.COPY_PART_BYTES),
-        (S3, DATA, "verify", BLOCKS, 0.0),
-        (S3, "s3://my-results/out/", "verify", 2 * BLOCKS, 0.0),
+        (S3, DATA, "verify", 1_000, 0.0),  # a HEAD each
+        (S3, "s3://my-results/out/", "verify", 2 * 1_000, 0.0),
     ],
 )
 def test_requests_to_s3_by_direction(source: str, destination: str, mode: str, gets: float, puts: float) -> None:
@@ -50,9 +51,22 @@ def test_between_two_mounts_bytes_are_staged_in_s3() -> None:
 
 @pytest.mark.parametrize(("source", "destination", "ends"), [(S3, DATA, 1), (S3, "s3://b-b/o/", 2), (DATA, ARCHIVE, 0)])
 def test_each_end_in_s3_is_listed_by_pages_of_a_thousand(source: str, destination: str, ends: int) -> None:
-    asked, of_run = request(source, destination), 3
-    assert requests_of(asked, WORK, segments=3).lists == pytest.approx(ends * (of_run + 10 + 3 * 20))
-    assert requests_of(asked, WORK, segments=1).lists == pytest.approx(ends * (of_run + 10 + 1))
+    asked, of_run = request(source, destination), 2
+    to_mount = ends == 1
+    assert requests_of(asked, WORK, segments=3).lists == pytest.approx(ends * (of_run + 10 + 3 * 20) + to_mount)
+    assert requests_of(asked, WORK, segments=1).lists == pytest.approx(ends * (of_run + 10) + to_mount)
+
+
+@pytest.mark.parametrize("fields", [{"mode": "verify"}, {"verify": "copied"}, {"mode": "move"}])
+def test_each_directory_of_a_mount_is_a_list_more_where_its_object_is_looked_at(fields: dict[str, Any]) -> None:
+    found = []
+    for directories in (0, 500):
+        work, asked = replace(WORK, directories=directories, extras=1_000), request(DATA, S3, **fields)
+        deletes = deletion(asked, 1_000, Deleting(shards=1), lists_of_directories(work, 1_000)).requests.lists
+        verified = requests_to_verify(asked, work, 1).lists
+        found.append(requests_of(asked, work, 1).lists + verified + deletes * asked.course.deletes_proven)
+    looks = {"verify": 500 / 10, "copy": 500 / 10, "move": 2 * 500 / 10}[request(DATA, S3, **fields).mode]
+    assert found[1] - found[0] == pytest.approx(looks)
 
 
 def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
@@ -135,7 +149,7 @@ def test_more_entries_or_bytes_are_never_less_load(entries: int, size: int, more
         (S3, "s3://my-results/out/", "copied", 2_000, 0, {}),
         (DATA, ARCHIVE, "copied", 0, 0, {"data": 1, "archive": 1}),
         (DATA, "efs://data/z", "copied", 0, 0, {"data": 2}),
-        (DATA, S3, "all", 1_000, 3 + 10 + 3 * 20, {"data": 1}),
+        (DATA, S3, "all", 1_000, 10 + 3 * 20, {"data": 1}),
     ],
 )
 def test_a_verification_after_the_copy_asks_both_ends_anew(

@@ -9,6 +9,7 @@ import pytest
 from fanout.efs.load import Work
 from fanout.efs.model import Load
 from fanout.efs.phase_cost import Overhead, PhaseCost
+from fanout.facts import tuning
 from fanout.facts.units import GIB, MIB
 from fanout.forecast import overhead
 from fanout.forecast.deleting import Deleting, deletion, deletion_loads
@@ -37,7 +38,7 @@ def test_a_rate_makes_functions_look_twice_as_often_and_at_each_other() -> None:
 def test_deleting_by_hand() -> None:
     asked = parse_request({"source": "efs:///a", "destination": "efs:///b", "mode": "sync"}, ("data",), 100)
     found = deletion(asked, 10, Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
-    assert found.overhead == Overhead(9, 12, 0.0, 50 * 1.769, 3, 15)
+    assert found.overhead == Overhead(32 + 3 * 5, 8 + 3 * 4, 0.0, 50 * 1.769, 2 + 3, 7 + 3 * 4)
     assert found.requests.gets == 9
     assert deletion(asked, 0, Deleting()) == PhaseCost()
     assert deletion_loads(asked, 10) == {"data": Load(20, 2 * 40_960, 10, 40_960)}
@@ -52,7 +53,8 @@ def predicted(extras: int = 0, size: int = GIB, **fields: Any) -> Forecast:
 
 def test_what_a_sync_deletes_costs_looks_metered_operations_and_functions() -> None:
     none, million = predicted().dollars, predicted(1_000_000).dollars
-    assert million.s3 - none.s3 == pytest.approx(0.40)  # a HEAD of each
+    lists = (1_000_000 / tuning.SHARD_ENTRIES + 1) * 0.000005
+    assert million.s3 - none.s3 == pytest.approx(0.40 + lists)  # a HEAD of each
     listed = (256 + 0.4 * 4096) / 1_000 * 0.03
     assert million.efs - none.efs == pytest.approx(4.096 * (0.03 + 0.06) + listed)  # 4 KiB for look and removal
     assert million.compute > none.compute and million.states > none.states and million.ledger > none.ledger

@@ -20,11 +20,13 @@ from fanout.facts.operations import (
 from fanout.model.books import Count
 from fanout.model.location import Location
 from fanout.request.options import Compare
+from fanout.request.proven_ends import Ends, ends_to_prove
 from fanout.request.request import Request
 
 LIST_PAGE = 1_000
-# Lists besides the pages: of a run, to see the tree; of a segment, to cut what is too long for one.
-LISTS_OF_RUN, LISTS_PER_SEGMENT = 3, 20
+# Lists besides the pages: of a run at each bucket, to see the tree; of one to a mount that leaves an index; of a
+# segment, to cut what is too long for one.
+LISTS_OF_RUN, LISTS_TO_MOUNT, LISTS_PER_SEGMENT = 2, 1, 20
 
 
 class Work(Struct, frozen=True):
@@ -75,16 +77,28 @@ class S3Requests(Struct, frozen=True):
 
 def lists_of(work: Work, segments: int) -> float:
     """Requests to list a bucket in so many segments."""
-    return LISTS_OF_RUN + work.listed / LIST_PAGE + (segments * LISTS_PER_SEGMENT if segments > 1 else 1)
+    return max(1, work.listed / LIST_PAGE) + (segments * LISTS_PER_SEGMENT if segments > 1 else 0)
+
+
+def lists_of_directories(work: Work, entries: int) -> float:
+    """Requests to see whether objects of directories are those that were asked for: one with each HEAD of them.
+
+    Of so many entries, among which are as many directories as among those listed.
+    """
+    return (work.directories or 0) * entries / max(1, work.listed)
 
 
 def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
     ends = [end.is_keyed for end in (request.source, request.destination)]
-    lists = lists_of(work, segments) * sum(ends)
+    lists = (LISTS_OF_RUN + lists_of(work, segments)) * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
-    if request.course.compares:
-        return S3Requests(gets=blocks * sum(ends), lists=lists)
+    if request.course.compares:  # a HEAD each, as S3 keeps checksums
+        return S3Requests(
+            gets=float(work.entries * sum(ends)), lists=lists + lists_of_directories(work, work.entries) * sum(ends)
+        )
+    if ends_to_prove(request) is Ends.S3_TO_MOUNT:
+        lists += LISTS_TO_MOUNT
     looks = float(work.compared.entries * sum(ends))  # a HEAD, or a GET of a very small object
     if request.inside_s3:
         return S3Requests(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)

@@ -19,10 +19,11 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work
+from fanout.efs.load import S3Requests, Work, lists_of_directories
 from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import aws, tuning
+from fanout.forecast.way import Steps
 from fanout.model.location import Location
 from fanout.request.request import Request
 
@@ -33,10 +34,11 @@ S3_LOOK_SECONDS = 0.02
 DELETE_OBJECTS_SECONDS = 0.5
 
 
-# Requests of a shard of deletions: reads of its rows, writes of attempt, outcomes and checkpoint; states of its child.
-DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
-# The states around the deletions.
-AROUND_DELETING = 6
+# Of the deletion of extras, and of what was proven: who deletes reads what each shard proved.
+DELETING = {
+    False: Steps(Overhead(gets=32, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)),
+    True: Steps(Overhead(gets=44, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)),
+}
 
 
 class Deleting(Struct, frozen=True):
@@ -54,27 +56,31 @@ def deleting(request: Request, work: Work, basis: Basis) -> PhaseCost:
     writes = basis.states[end.mount].quota.write_iops if not end.is_keyed else inf
     found = deleting_of(request, work.extras, writes)
     seconds = 2 * STATE_SECONDS + MAP_SECONDS + found.seconds if found.shards else None
-    return replace(deletion(request, work.extras, found), seconds=seconds)
+    return replace(deletion(request, work.extras, found, lists_of_directories(work, work.extras)), seconds=seconds)
 
 
 def deleted(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
     """The addition of the deletions that were done."""
-    return deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
+    listed = Work(done.listed, 0, 0, 0, 0.0, directories=done.directories)
+    directories = lists_of_directories(listed, done.deleted)
+    return deletion(request, done.deleted, deleting_of(request, done.deleted, inf), directories)
 
 
-def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:
-    """The requests and the load of deleting so many, and the functions that do; S3 takes nothing for deletions."""
+def deletion(request: Request, extras: int, found: Deleting, directories: float = 0.0) -> PhaseCost:
+    """The requests and the load of deleting so many, and the functions that do; S3 takes nothing for deletions.
+
+    So many ``directories`` are among them.
+    """
     if not found.shards:
         return PhaseCost()
-    overhead = Overhead(
-        gets=float(DELETE_GETS * found.shards),
-        puts=float(DELETE_PUTS * found.shards),
-        gb_seconds=found.function_seconds * request.function.gigabytes,
-        calls=float(found.shards),
-        transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
-    )
+    steps = DELETING[request.course.deletes_proven]
+    overhead = steps.run + steps.shard * found.shards
+    overhead += Overhead(gb_seconds=found.function_seconds * request.function.gigabytes)
     loads = deletion_loads(request, extras)
-    return PhaseCost(loads=loads, requests=S3Requests(gets=float(found.looks)), overhead=overhead)
+    tasks = found.shards if request.course.deletes_proven else found.shards + 1  # one sees to the directories
+    lists = float(tasks * sum(end.is_keyed for end in (request.source, request.destination)))
+    lists += directories * _end_looked_at(request).is_keyed
+    return PhaseCost(loads=loads, requests=S3Requests(float(found.looks), lists=lists), overhead=overhead)
 
 
 def end_deleted_from(request: Request) -> Location:
@@ -97,7 +103,8 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
     most = request.limits.max_concurrency
     of_one = _shard_seconds(request, extras / shards)
     seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
-    looks = extras if _end_looked_at(request).is_keyed else 0
+    looked_at = [_end_looked_at(request), *[end_deleted_from(request)] * request.course.deletes_proven]
+    looks = extras * sum(end.is_keyed for end in looked_at)
     return Deleting(seconds, shards, max(shards * of_one, min(shards, most) * seconds), looks)
 
 

@@ -12,15 +12,20 @@ from msgspec import Struct
 from fanout.checksums.forecast import computed, computing
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import aws
 from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.forecast.between_regions import to_copy
 from fanout.forecast.deleting import EFS_LOOK_SECONDS, deleted, deleting
 from fanout.forecast.verifying import verified, verifying
+from fanout.forecast.way import Steps
 from fanout.request.options import Verify
 from fanout.request.request import Request
 from fanout.restoring.forecast import restored, restoring
+
+# Requests to the work bucket, calls and states of a publication; of a shard that links what the version before holds.
+PUBLISHING = Steps(Overhead(gets=16, puts=6, calls=1, transitions=2), Overhead(gets=1, puts=2))
+LINKED_SHARD = Overhead(gets=4, puts=1)
 
 
 def publishing(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -30,7 +35,15 @@ def publishing(request: Request, work: Work, basis: Basis) -> PhaseCost:
         return PhaseCost()
     each = (EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / CLIENT_OPERATIONS_IN_FLIGHT
     seconds = STATE_SECONDS + work.listed * each
-    return PhaseCost(seconds=seconds, function_seconds=seconds, loads=loads)
+    linked = work.shards * work.linked.entries / max(1, work.linked.entries + work.entries)
+    overhead = PUBLISHING.run + PUBLISHING.shard * work.shards + LINKED_SHARD * linked
+    return PhaseCost(seconds=seconds, function_seconds=seconds, loads=loads, overhead=overhead)
+
+
+def published(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+    """The requests and states of a publication, as far as shards were copied for it; no old version is counted."""
+    shards = done.tasks - done.tasks_after if request.publish is not None else 0
+    return PhaseCost(overhead=PUBLISHING.run + PUBLISHING.shard * shards if shards else Overhead())
 
 
 def loads_to_publish(request: Request, work: Work) -> Mapping[str, Load]:
@@ -137,6 +150,7 @@ PHASES = (
         name="publish",
         runs=lambda request: request.publish is not None and not request.course.plans,
         predicted=publishing,
+        spent=published,
     ),
     Phase(name="summarise", runs=_always, predicted=_summing),
 )

@@ -12,7 +12,15 @@ from math import inf
 from msgspec.structs import replace
 
 from fanout.checksums.progress import computing_asked
-from fanout.efs.load import Work, directories_in, loads_of, loads_to_list, requests_behind, requests_of
+from fanout.efs.load import (
+    Work,
+    directories_in,
+    loads_of,
+    loads_to_list,
+    reads_before_copying,
+    requests_behind,
+    requests_of,
+)
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState, assumed_state, merged
 from fanout.efs.phase_cost import Done, together
@@ -116,10 +124,11 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, Fil
     rounds = [*rounds_done(ledger)]
     after = [*rounds_done(ledger.verification())] if request.verifies_after.whole_trees else []
     segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
-    sizes, there = groups_of(one.sizes for one in rounds), sum(one.destination.entries for one in rounds)
+    sizes, there = groups_of(one.sizes for one in rounds), sum((one.destination for one in rounds), Count())
     directories = None if request.source.is_keyed else directories_in(done.listed, sizes)
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0, there=there)
-    work = replace(work, sizes=sizes, directories=directories)
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
+    compared = there if reads_before_copying(request) else Count()
+    work = replace(work, there=there.entries, compared=compared, sizes=sizes, directories=directories)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
     loads, known = loads_of(request, work), measured_file_systems(ledger) if known is None else known
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}

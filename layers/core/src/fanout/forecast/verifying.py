@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, lists_of, loads_of, loads_to_list
+from fanout.efs.load import S3Requests, Work, lists_of, lists_of_directories, loads_of, loads_to_list
 from fanout.efs.model import Load, merged
 from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import tuning
 from fanout.forecast import between_regions
-from fanout.forecast.way import ROUND, SEGMENT
+from fanout.forecast.way import BETWEEN_MOUNTS, ROUND, SEGMENT
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
@@ -19,7 +19,12 @@ from fanout.request.request import Request
 # Requests to the work bucket, calls and states of a verification after the copy: in all, of whole trees besides, and of
 # a shard (as ``forecast.way`` has those of a copy).
 AROUND, WHOLE_TREES = Overhead(transitions=2), Overhead(gets=44, puts=12, calls=4, transitions=7)
-SHARD = Overhead(gets=9, puts=7, calls=1, transitions=4)
+SHARD = Overhead(gets=10, puts=7, calls=1, transitions=4)
+
+
+def shard_of(request: Request) -> Overhead:
+    """A shard of the verification; between two mounts each end is read by a function that sees it."""
+    return SHARD + BETWEEN_MOUNTS["verify"].shard if request.between_mounts else SHARD
 
 
 def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -32,7 +37,7 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     again = basis.list_seconds if request.verifies_after.whole_trees else 0.0
     cost = verification(request, whole, basis.segments)
     seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
-    overhead = AROUND + SHARD * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
+    overhead = AROUND + shard_of(request) * work.shards + WHOLE_TREES * request.verifies_after.whole_trees
     services = between_regions.to_verify(request, whole.bytes, basis.regions, basis.price)
     busy = max(basis.function_seconds, alone)
     return replace(cost, seconds=seconds, function_seconds=busy, overhead=overhead, services=services)
@@ -44,7 +49,7 @@ def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseC
         return PhaseCost()
     work = Work(done.listed, done.verified.entries, done.verified.bytes, done.tasks_after, 0.0, sizes=done.sizes)
     work = replace(work, directories=done.directories)
-    overhead = AROUND + SHARD * done.tasks_after
+    overhead = AROUND + shard_of(request) * done.tasks_after
     if done.rounds:
         overhead += WHOLE_TREES + ROUND * (done.rounds - 1) + SEGMENT * (done.segments - 1)
     services = between_regions.to_verify(request, work.bytes, done.regions, price)
@@ -65,6 +70,7 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
         return S3Requests()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
     pages = lists_of(work, segments) if request.verifies_after.whole_trees else 0.0
+    pages += lists_of_directories(work, work.entries)
     read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
     return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
 

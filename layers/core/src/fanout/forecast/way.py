@@ -21,6 +21,7 @@ from msgspec import Struct
 from fanout.efs.load import Work
 from fanout.efs.phase_cost import Overhead
 from fanout.facts import tuning
+from fanout.request.proven_ends import ends_to_prove
 from fanout.request.request import Request, may_go_short
 
 # Assumed, below what is measured (docs/develop/benchmarks/listing.md): entries that one function lists, decides and
@@ -64,20 +65,50 @@ def walk_listing(entries: int, functions: int) -> ListingWalk:
 
 
 COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
-# Gets and puts (lists too) to the work bucket, calls of functions, states: of a run besides its rounds, of a round of
-# listing and each of its segments, of copying and each shard.
-RUN = Overhead(gets=60, puts=36, calls=5, transitions=11)
+
+
+class Steps(Struct, frozen=True):
+    """Gets and puts (lists too) to the work bucket, calls of functions, states: of a run, and of each of its shards."""
+
+    run: Overhead = Overhead()
+    shard: Overhead = Overhead()
+
+
+# A round of listing and each of its segments, and what a run takes besides, by the work that it is for; a plan takes no
+# more than a copy. States around its shards.
 ROUND = Overhead(gets=12, puts=2, calls=1, transitions=5)
 SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
-COPYING = Overhead(gets=1, transitions=9)
-SHARD = Overhead(gets=7, puts=6, calls=1, transitions=4)
-# The same by function of a run that goes the short way, and of each shard but its first.
+RUNS = {
+    "copy": Steps(
+        Overhead(gets=54, puts=34, calls=5, transitions=11),
+        Overhead(gets=7, puts=6, calls=1, transitions=4),
+    ),
+    "verify": Steps(
+        Overhead(gets=14, puts=18, calls=4, transitions=5),
+        Overhead(gets=8, puts=7, calls=1, transitions=4),
+    ),
+}
+AROUND_SHARDS = {"copy": Overhead(gets=1, transitions=9), "verify": Overhead(transitions=4)}
+# More where the destination is a mount, and where a function sees one of two.
+TO_MOUNT = {
+    "copy": Steps(Overhead(gets=6, puts=2)),
+    "verify": Steps(Overhead(gets=4, puts=1), Overhead(gets=1, puts=1)),
+}
+BETWEEN_MOUNTS = {
+    "copy": Steps(Overhead(gets=25, calls=2, transitions=4), Overhead(gets=8, puts=6, calls=1, transitions=1)),
+    "verify": Steps(
+        Overhead(gets=27, puts=6, calls=2, transitions=4), Overhead(gets=8, puts=2, calls=1, transitions=2)
+    ),
+}
+# By function of a run that goes the short way to a mount, and leaves an index; of each shard but its first.
 SHORT = {
     "PlanTransfer": Overhead(gets=4, puts=10, calls=1, transitions=2),
     "ShortWay": Overhead(gets=13, puts=26, calls=1, transitions=2),
     "SummariseTransfer": Overhead(gets=27, puts=9, calls=1, transitions=3),
 }
-SHORT_SHARD = Overhead(gets=4, puts=6)
+SHORT_SHARD = Overhead(gets=3, puts=5)
+# Less of such a run where the destination is a bucket, and where no index is left.
+SHORT_TO_BUCKET, SHORT_NO_INDEX = Overhead(gets=-8, puts=-5), Overhead(gets=-3, puts=-7)
 # Requests of these functions that wait for one another (tests/flow/test_requests.py), and the phases that they are.
 IN_SERIES = {"PlanTransfer": 4, "ShortWay": 9, "SummariseTransfer": 6}
 _PHASES = {"PlanTransfer": "plan", "ShortWay": "list", "SummariseTransfer": "summarise"}
@@ -107,18 +138,32 @@ def way_of(request: Request, work: Work, listing: ListingWalk, copying: float, a
     if not listing.rounds:
         return Way(is_short=False, counts=Overhead(), seconds=0.0)
     if not _goes_short(request, work, listing, copying, alone):
-        shards = COPYING + SHARD * work.shards if work.shards else Overhead()
-        counts = RUN + ROUND * listing.rounds + SEGMENT * listing.segments + shards
+        counts = ordinary(request, work.shards) + ROUND * listing.rounds + SEGMENT * listing.segments
         return Way(is_short=False, counts=counts, seconds=SMALL_SECONDS * listing.rounds)
     seconds, listed = short_seconds(), work.listed / LISTED_PER_SECOND
     phases = {_PHASES[name]: took + listed * (name == "ShortWay") for name, took in seconds.items()}
     return Way(
         is_short=True,
-        counts=sum(SHORT.values(), SHORT_SHARD * max(0, work.shards - 1)),
+        counts=short_counts(request, work.shards),
         seconds=sum(seconds.values()),
         phases={**phases, "partition": 0.0, "copy": max(copying, alone), "finish": 0.0},
         warm_seconds=(COLD_SECONDS - WARM_SECONDS) * len(seconds),
     )
+
+
+def ordinary(request: Request, shards: int) -> Overhead:
+    """A run with so many shards that goes the ordinary way, besides its rounds."""
+    work = "verify" if request.course.compares else "copy"
+    more = [TO_MOUNT[work]] * (not request.destination.is_keyed) + [BETWEEN_MOUNTS[work]] * request.between_mounts
+    around = AROUND_SHARDS[work] if shards else Overhead()
+    return sum((one.run + one.shard * shards for one in (RUNS[work], *more)), around)
+
+
+def short_counts(request: Request, shards: int) -> Overhead:
+    """A run with so many shards that goes the short way."""
+    found = sum(SHORT.values(), SHORT_SHARD * (shards - 1))
+    found += SHORT_TO_BUCKET * request.destination.is_keyed
+    return found + SHORT_NO_INDEX * (ends_to_prove(request) is None or request.manifest is not None)
 
 
 def short_seconds() -> dict[str, float]:
