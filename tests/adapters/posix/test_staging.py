@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -89,32 +90,52 @@ def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path
     with ThreadPoolExecutor(64) as pool:
         list(pool.map(lambda number: write(tree, f"d{number % 7}/f{number}", b"x"), range(500)))
     made = [path for path in tmp_path.glob("tree/.fanout-staging-run/**/*") if path.is_dir()]
-    assert staging_module._ROOTS < len(made) <= staging_module._DIRECTORIES
+    assert staging_module._ROOTS < len(made) <= staging_module._DIRECTORIES + 1
     tree.finish()
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 500
     assert not list(tmp_path.rglob(".fanout-staging-*"))
 
 
-@pytest.mark.parametrize(("files", "shared"), [(1, 16), (8, 16), (9, 32)])
-def test_the_first_files_of_each_thread_take_half_of_the_directories(tree: PosixTree, files: int, shared: int) -> None:
-    def places(_: int) -> set[str]:
-        together.wait()  # so that each thread takes its part
-        return {tree._staging.place()[0] for _ in range(files)}
+def test_no_directory_has_more_threads_than_another_whatever_the_numbers_of_their_processes(tree: PosixTree) -> None:
+    """Threads take process ids too, so those of the processes lie anywhere."""
+    processes, threads, found = 8, 8, Counter[str]()
+    for _ in range(processes):
+        for _ in range(3):  # ids that nobody copies with
+            _in_a_fork(lambda: "")
+        found.update(_in_a_fork(lambda: "\n".join(_places_of_threads(tree, threads))).splitlines())
+    assert set(found.values()) == {processes * threads // staging_module._DIRECTORIES}
 
-    together = Barrier(64)
-    with ThreadPoolExecutor(64) as pool:
-        assert len(set[str]().union(*pool.map(places, range(64)))) == shared
+
+def _in_a_fork(work: Callable[[], str]) -> str:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, work().encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading) as pipe:
+        return pipe.read()
+
+
+def _places_of_threads(tree: PosixTree, threads: int) -> list[str]:
+    def place(_: int) -> str:
+        together.wait()  # so that each thread takes its part
+        return tree._staging.place()[0]
+
+    together = Barrier(threads)
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(place, range(threads)))
 
 
 def test_no_directory_has_many_of_them_which_would_be_made_one_after_the_other(tree: PosixTree) -> None:
-    places = set()
-    for _ in range(staging_module._DIRECTORIES):
-        with ThreadPoolExecutor(1) as thread:  # each is another thread's first files
-            places |= {thread.submit(tree._staging.place).result()[0] for _ in range(staging_module._FIRST_FILES + 1)}
-    made = places | {str(Path(place).parent) + "/" for place in places} - {tree._staging.path}
-    assert len(made) == staging_module._DIRECTORIES
-    most = Counter(Path(place).parent for place in made).most_common(1)[0][1]
-    assert most <= staging_module._DIRECTORIES // staging_module._ROOTS
+    places = set(_places_of_threads(tree, 64))
+    run = Path(tree._staging.path)
+    made = {above for place in places for above in (Path(place), *Path(place).parents) if run in above.parents}
+    assert len(made) == staging_module._DIRECTORIES + 1
+    counted = Counter(path.parent for path in made)
+    assert counted[run] == 1  # where those of every function are made
+    assert max(counted.values()) <= staging_module._DIRECTORIES // staging_module._ROOTS
 
 
 @pytest.mark.parametrize("ask", ["limitations", "has_hard_links", "clock_ns"])
@@ -137,17 +158,9 @@ def test_a_run_that_was_fenced_tries_nothing(tmp_path: Path, tree: PosixTree, as
 
 
 def test_forked_processes_share_the_directories_and_no_name(tree: PosixTree) -> None:
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writing, " ".join(tree._staging.place()).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    directory, name = os.read(reading, 1000).decode().split()
+    directory, name = _in_a_fork(lambda: " ".join(tree._staging.place())).split()
     own_directory, own_name = tree._staging.place()
-    os.close(reading)
-    os.close(writing)
-    assert all(one.startswith("tree/.fanout-staging-run/attempt.") for one in (directory, own_directory))
+    assert all(one.startswith("tree/.fanout-staging-run/attempt/") for one in (directory, own_directory))
     assert name != own_name
 
 
@@ -163,7 +176,7 @@ def test_the_empty_directories_of_threads_are_removed_unread(tree: PosixTree, mo
 
     monkeypatch.setattr(os, "scandir", counted)
     assert tree.finish() == ()
-    assert len(reads) <= 1 + 2 * staging_module._ROOTS
+    assert len(reads) <= 2 + 2 * staging_module._ROOTS
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE, errno.ELOOP, errno.EBUSY])

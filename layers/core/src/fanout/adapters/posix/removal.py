@@ -6,10 +6,10 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 
 from fanout.adapters.posix.errors import HELD, HOLDS, STALE, TAKEN
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
@@ -18,6 +18,8 @@ from fanout.model.errors import Transient
 
 # Entries of a directory that are held in memory; it is read again for those after them.
 _AT_ONCE = 1_000
+# Directories that are emptied side by side, each of which is open meanwhile.
+_OPEN_AT_ONCE = tuning.CLIENT_OPERATIONS_IN_FLIGHT
 # Chosen: half the time of CheckMount. A function that writes loses its own directories one by one, and then stops.
 REMOVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
@@ -127,17 +129,46 @@ def _removed(above: int, name: str, keep: bool) -> bool:
     except FileNotFoundError:
         return True
     try:
+        with os.scandir(directory) as found:
+            entries = list(found)
+        for start in range(0, len(entries), _OPEN_AT_ONCE):
+            _empty_each(directory, entries[start : start + _OPEN_AT_ONCE])
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-            with os.scandir(directory) as found:
-                entries = list(found)
             whole = all(list(pool.map(lambda entry: _is_gone(lambda: _remove_first(directory, entry)), entries)))
     finally:
         os.close(directory)
     return whole if keep else _is_gone(lambda: os.rmdir(name, dir_fd=above))
 
 
+def _empty_each(directory: int, entries: Iterable[os.DirEntry[str]]) -> None:
+    """Empty the directories among these entries; what cannot go now is left to whoever removes the entry.
+
+    The directory of an attempt holds others. They are emptied side by side: in each, a kernel removes one name after
+    the other.
+    """
+    opened: list[int] = []
+
+    def look(entry: os.DirEntry[str]) -> list[tuple[int, str]]:
+        with suppress(OSError):
+            opened.append(below := os.open(entry.name, DIRECTORY_FLAGS, dir_fd=directory))
+            return [(below, one.name) for one in some_of(below, _AT_ONCE)]
+        return []
+
+    def empty(one: tuple[int, str]) -> None:
+        with suppress(OSError):
+            remove_tree(*one)
+
+    try:
+        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:  # which ends before they are closed
+            found = list(pool.map(look, [entry for entry in entries if entry.is_dir(follow_symlinks=False)]))
+            list(pool.map(empty, chain.from_iterable(found)))
+    finally:
+        for below in opened:
+            os.close(below)
+
+
 def _remove_first(directory: int, entry: os.DirEntry[str]) -> bool:
-    """Remove an entry; a directory first as an empty one, which those of threads are in the end."""
+    """Remove an entry; a directory first as an empty one, which one of an attempt is by now."""
     if not entry.is_dir(follow_symlinks=False):
         return is_unlinked(entry.name, directory)
     if not is_removed(entry.name, directory):

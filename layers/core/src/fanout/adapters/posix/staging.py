@@ -28,15 +28,12 @@ if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
     from fanout.adapters.posix.publishing.linking import MadeFiles
 
-# Directories of an attempt, which its processes share, because each costs three operations. Two threads share one,
-# where processes have 8 threads and follow each other: their creations overlap with the rest of their work. The first
-# files of each thread take half of them: in an attempt of few files the other half would cost more than it saves.
-_DIRECTORIES = 32
-_AT_FIRST, _FIRST_FILES = _DIRECTORIES // 2, 8
-# So many lie in the run's directory, and each other one in one of these: a kernel makes and removes the names in a
-# directory one after the other.
+# Directories of an attempt, which its processes share, because each costs three operations. A kernel makes and removes
+# the names of one directory one after the other, for a third of a file's time: two threads find room in one, four wait
+# for each other.
+_DIRECTORIES = tuning.CLIENT_OPERATIONS_IN_FLIGHT // 2
+# So many lie in the attempt's directory, and each other one in one of these.
 _ROOTS = 4
-_THREADS_A_PROCESS = tuning.CLIENT_OPERATIONS_IN_FLIGHT // tuning.COPY_PROCESSES
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 
 
@@ -62,20 +59,18 @@ class Staging:
         self._placing = placing if placing is not None and not placing.replaces_all else None
         self._made = made
         self._numbers = itertools.count()
-        self._threads = itertools.count()
         self._thread = threading.local()
         self._renaming = OneRename()
 
     def place(self) -> tuple[str, str]:
         """A directory (a path of ``Directories``) and a file name in it that no other attempt uses."""
-        process = os.getpid()
         here = self._thread
-        if not hasattr(here, "number"):
-            here.number, here.files = process * _THREADS_A_PROCESS + next(self._threads), 0
-        here.files += 1
-        own = here.number % (_AT_FIRST if here.files <= _FIRST_FILES else _DIRECTORIES)
-        below = f"{own}/" if own >= _ROOTS else ""
-        return f"{self.path}{self._nonce}.{own % _ROOTS}/{below}", f"{process}-{next(self._numbers)}"
+        if not hasattr(here, "directory"):
+            here.directory = self.path + self._directory_of(_next_number() % _DIRECTORIES)
+        return here.directory, f"{os.getpid()}-{next(self._numbers)}"
+
+    def _directory_of(self, number: int) -> str:
+        return f"{self._nonce}/{number % _ROOTS}/{f'{number}/' if number >= _ROOTS else ''}"
 
     def above(self, path: str) -> Held:
         """The directory of a path, made if it is not there, for a staged file to get its place in.
@@ -220,6 +215,14 @@ class OneRename:
 def _file_of_no_name() -> int:
     """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
     return os.memfd_create("renaming", os.MFD_CLOEXEC)
+
+
+def _next_number() -> int:
+    """Another number in each thread of this process and of those forked from it, which share the file's position.
+
+    Their process ids would not do: threads take from the same numbers, so those of the processes lie anywhere.
+    """
+    return os.lseek(_file_of_no_name(), 1, os.SEEK_CUR)
 
 
 def one_name(name: str) -> None:
