@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from fanout.model.meant import did_you_mean, meant
+from fanout.model.errors import did_you_mean, meant
 from fanout_cli.command_error import CommandError
 
 FILE = "fanout.toml"

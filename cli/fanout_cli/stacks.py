@@ -81,6 +81,13 @@ class Where(NamedTuple):
         """The stack, see ``find_stack``."""
         return find_stack(*self)
 
+    def find_run(self, run: str | None) -> tuple[Stack, str]:
+        """The stack, and the run that is named or else its newest one."""
+        from fanout_cli.runs.runs import newest_run
+
+        found = self.find()
+        return found, run or newest_run(found)
+
 
 def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
     """The stack that the options name; without any, the local one if it is up, else ``fanout`` on AWS."""

@@ -13,8 +13,7 @@ from urllib.parse import quote_plus, unquote_plus
 from msgspec.structs import replace
 
 from fanout.adapters.s3.client.client import S3Client
-from fanout.model.algorithms import told_by
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import to_base64, told_by
 from fanout.model.entry import bare
 from fanout.model.errors import AccessDenied, NotFound
 from fanout.model.location import S3Location

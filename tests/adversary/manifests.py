@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fanout.model.directories import parents_of
+from fanout.model.path_rules import parents_of
 from tests.adversary.lab import LISTS, Lab
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, Script
 

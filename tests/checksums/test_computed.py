@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.model.algorithms import CRC64NVME
+from fanout.model.checksum import CRC64NVME
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest

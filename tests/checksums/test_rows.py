@@ -13,7 +13,7 @@ from fanout.checksums.rows import computed_in, manifest_row, report_files, repor
 from fanout.efs.load import Work
 from fanout.efs.phase_cost import Basis
 from fanout.facts.prices import prices_with
-from fanout.model.algorithms import CRC64NVME
+from fanout.model.checksum import CRC64NVME
 from fanout.model.entry import bare
 from fanout.model.errors import InvalidRequest
 from fanout.model.shard import Rates

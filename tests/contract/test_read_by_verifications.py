@@ -18,7 +18,7 @@ from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.tuning import BLOCK_BYTES
-from fanout.model.algorithms import ALGORITHMS, RunningSums
+from fanout.model.checksum import ALGORITHMS, RunningSums
 from fanout.model.location import S3Location
 from tests.contract.conftest import REGION, new_bucket
 from tests.support.flow import World

@@ -14,7 +14,7 @@ from fanout.books.summary_document import Status
 from fanout.certificate.document import ALGORITHM, KEY_SPEC
 from fanout.facts import archives, aws, units
 from fanout.facts.units import GIB, MIB
-from fanout.model.algorithms import ALGORITHMS
+from fanout.model.checksum import ALGORITHMS
 from fanout.model.file_system import ThroughputMode
 from fanout.request.object_options import USER_PREFIX
 from fanout.request.parse import Fields, StorageClass

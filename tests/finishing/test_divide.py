@@ -46,7 +46,7 @@ def test_every_big_file_and_every_name_is_in_one_shard(big_files: int, sizes: li
     assert set(names.values()) <= {1} and names.total() == sum(sizes)
     assert not any(shard.directories or shard.closed for shard in shards)
     assert len({shard.id for shard in shards}) == len(shards)
-    assert all(shard.files_to_read <= tuning.FINISH_FILES for shard in shards)
+    assert all(len(shard.big_files) + len(shard.links) <= tuning.FINISH_FILES for shard in shards)
 
 
 @given(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.listing.directories.parents import SeenParents, Shown
-from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.entry import Entry, Kind
+from fanout.model.path_rules import is_unfinished, mode_without_owner, parents_of
 from fanout.model.segment import Segment
 
 NAMES = st.sampled_from(["a", "b", "a-"])

@@ -7,7 +7,7 @@ import base64
 import pytest
 from botocore import httpchecksum
 
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME, RunningSums, in_common, told_by
+from fanout.model.checksum import ALGORITHMS, CRC64NVME, RunningSums, in_common, told_by
 from tests.facts.models import model
 
 CLIENTS = vars(httpchecksum)["_CHECKSUM_CLS"]

@@ -13,7 +13,6 @@ from fanout.forecast.way import SMALL_SECONDS, short_seconds
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.model.document import Json
-from fanout.model.entry import Kind
 from fanout.model.errors import BudgetRefused, InvalidRequest, OutOfBudget
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
@@ -22,10 +21,10 @@ from fanout.resuming.carry_over import list_or_carry_over
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import WayOut
+from tests.runs.limited import FILES, ended, filled
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 
-FILES = 40
 CAUGHT = {"Error": "OutOfBudget", "Cause": '{"errorMessage": "limits.max_dollars: spent"}'}
 # Nothing costs but what a test gives a price.
 FREE = {
@@ -42,14 +41,6 @@ FREE = {
 
 def request_with(max_dollars: float, **prices: float) -> Json:
     return {**REQUEST, "limits": {"max_dollars": max_dollars}, "prices": {**FREE, **prices}}
-
-
-def filled() -> World:
-    world = World()
-    assert isinstance(world.source, MemoryTree)
-    for number in range(FILES):
-        world.source.put(f"d{number % 4}/f{number}", Kind.FILE, b"x" * 50)
-    return world
 
 
 def shards_of(world: World) -> list[Shard]:
@@ -193,12 +184,6 @@ def test_a_map_that_broke_off_for_the_budget_says_so_and_any_other_keeps_its_err
     at_work_for(800, world)
     assert ended(caught, world) == "OutOfBudget"
     assert ended({"Error": "AccessDenied", "Cause": ""}, world) == "AccessDenied"
-
-
-def ended(caught: Json, world: World) -> str:
-    """The error of a run that ends now; the summary of an end before is taken away, since it would stay."""
-    world.store.remove([f"{world.ledger.prefix}summary.json"])
-    return str(summarise_transfer(caught, world.context())["error"])
 
 
 def test_what_is_counted_while_it_runs_is_what_the_summary_counts() -> None:

@@ -8,27 +8,18 @@ from msgspec import convert
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import tuning
-from fanout.model.document import Json
-from fanout.model.entry import Kind
 from fanout.model.errors import OutOfTime
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.summary.summarise_transfer import summarise_transfer
-from tests.support.flow import REQUEST, ManualClock, World
+from tests.runs.limited import ended, filled
+from tests.support.flow import REQUEST
 from tests.support.memory import MemoryTree
 
 LIMITED = {**REQUEST, "limits": {"max_seconds": 100}}
 CAUGHT = {"Error": "OutOfTime", "Cause": '{"errorMessage": "limits.max_seconds: over"}'}
-
-
-def filled(clock: ManualClock | None = None) -> World:
-    world = World(clock=clock or ManualClock())
-    assert isinstance(world.source, MemoryTree)
-    for number in range(40):
-        world.source.put(f"d{number % 4}/f{number}", Kind.FILE, b"x" * 50)
-    return world
 
 
 def test_a_run_that_is_quick_enough_does_not_notice() -> None:
@@ -115,12 +106,6 @@ def test_a_map_that_broke_off_after_the_end_broke_off_for_it() -> None:
     world.clock.time += 100
     assert ended(caught, world) == "OutOfTime"
     assert ended({"Error": "AccessDenied", "Cause": ""}, world) == "AccessDenied"
-
-
-def ended(caught: Json, world: World) -> str:
-    """The error of a run that ends now; the summary of an end before is taken away, since it would stay."""
-    world.store.remove([f"{world.ledger.prefix}summary.json"])
-    return str(summarise_transfer(caught, world.context())["error"])
 
 
 def test_a_task_stops_when_the_run_does() -> None:

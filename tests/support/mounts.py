@@ -7,6 +7,8 @@ from typing import Any
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Attributes, Entry, Kind
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 
@@ -17,6 +19,16 @@ def writable(tree: PosixTree) -> PosixTree:
     """The tree, as CheckMount leaves it."""
     tree.check(writing=True)
     return tree
+
+
+def write_whole(tree: PosixTree, path: str, data: bytes = b"data") -> None:
+    """A file of a tree, as a copy writes it."""
+    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
+    try:
+        target.write(0, data)
+        target.commit(NO_BYTES)
+    finally:
+        target.abort()
 
 
 def world_of(mount: Path, run_id: str = "run-1") -> World:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fanout.model.algorithms import CRC64NVME, RunningSums
+from fanout.model.checksum import CRC64NVME, RunningSums
 from fanout.model.entry import Entry, Found, Kind
 from tests.support.memory import MemoryTree
 from tests.support.memory_files import MemorySource

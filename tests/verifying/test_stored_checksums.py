@@ -9,7 +9,7 @@ import pytest
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.tuning import BLOCK_BYTES
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME
+from fanout.model.checksum import ALGORITHMS, CRC64NVME
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.partition.partition_shards import partition_shards

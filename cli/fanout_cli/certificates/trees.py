@@ -17,9 +17,9 @@ from fanout.certificate.content_digest import ContentDigest
 from fanout.certificate.document import CertificateDocument, CertificateInvalid
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.facts.tuning import BLOCK_BYTES
+from fanout.model.document import json_value
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, InvalidRequest, ItemError
-from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment

@@ -29,10 +29,8 @@ def get(
     """Bring the certificate of a run from the work bucket, where it expires with the run's ledger."""
     with command() as console:
         from fanout_cli.certificates.checking import bring
-        from fanout_cli.runs.runs import newest_run
 
-        found = where.find()
-        path, document = bring(found, run or newest_run(found), output)
+        path, document = bring(*where.find_run(run), output)
         console.print(f"{path}: signed with {document.key.arn}", soft_wrap=True)
 
 

@@ -37,13 +37,8 @@ def entries(
     """Print what became of each entry of a run, a line each with tabs. Works while the run goes on, too."""
     with command() as console:
         from fanout_cli.runs import entries as found_entries
-        from fanout_cli.runs.runs import newest_run
 
-        if ledger is None:
-            found = where.find()
-            held = found_entries.ledger_of(found, run or newest_run(found))
-        else:
-            held = found_entries.ledger_in(ledger, run)
+        held = found_entries.ledger_of(*where.find_run(run)) if ledger is None else found_entries.ledger_in(ledger, run)
         chosen = found_entries.chosen(held, outcome or (), path or ())
         rows = chosen if limit is None else islice(chosen, limit)
         if not json_output:

@@ -9,11 +9,9 @@ from inspect import Parameter
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
-from msgspec import Struct, structs
 
-from fanout.model.errors import InvalidRequest
-from fanout.model.meant import did_you_mean
-from fanout.request.checked import Field, fields_meant, fields_of, kind_of
+from fanout.model.errors import InvalidRequest, did_you_mean
+from fanout.request.checked import Field, fields_meant, fields_of
 from fanout.request.command_line import options
 from fanout.request.course import Mode
 from fanout.request.mode_fields import modes_taking, why_not
@@ -28,11 +26,9 @@ _MEANINGS = {ALLOW_EMPTY: "go on where the source holds nothing; without it, suc
 
 
 class FieldOption(NamedTuple):
-    """An option: the field that it fills, and what kind of value it takes."""
+    """The option of a field."""
 
     field: Field
-    kind: Any
-    metavar: str
 
     @property
     def name(self) -> str:
@@ -41,6 +37,10 @@ class FieldOption(NamedTuple):
     @property
     def panel(self) -> str:
         return self.field.row.panel
+
+    @property
+    def kind(self) -> Any:
+        return self.field.kind
 
     @property
     def variable(self) -> str | None:
@@ -55,7 +55,7 @@ class FieldOption(NamedTuple):
             f"--{self.name}",
             help=f"{meaning}; may be repeated" if self.kind in (list, dict) else meaning,
             show_default=False,
-            metavar=self.metavar or None,
+            metavar=_metavar(self.field) or None,
             rich_help_panel=self.panel,
             envvar=self.variable,
             show_envvar=True,
@@ -87,11 +87,7 @@ class FieldOption(NamedTuple):
 
 def field_options(mode: Mode) -> Iterator[FieldOption]:
     """The options of the fields that a mode takes, in the order of the help."""
-    kinds = dict(_kinds(Fields))
-    for path, field in options().items():
-        if not why_not(mode, path):
-            kind, has_unit = kinds[path]
-            yield FieldOption(field, kind, _metavar(field, kind, has_unit))
+    return (FieldOption(field) for path, field in options().items() if not why_not(mode, path))
 
 
 def why_no_option(mode: Mode, name: str) -> str:
@@ -151,22 +147,9 @@ def _by_options(text: str) -> str:
     return re.sub(r"[a-z_]+(\.[a-z_]+)?", lambda word: f"--{named[word[0]]}" if word[0] in named else word[0], text)
 
 
-def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, tuple[Any, bool]]]:
-    """The kind of each field, and whether it takes a unit."""
-    for one in structs.fields(fields):
-        kind, meta = kind_of(one.type)
-        kind = kind_of(kind)[0]
-        if isinstance(kind, type) and issubclass(kind, Struct):
-            yield from _kinds(kind, f"{prefix}{one.encode_name}.")
-        else:
-            origin = get_origin(kind)
-            plain = dict if origin is Mapping else list if origin is list else kind
-            has_unit = meta is not None and bool((meta.extra or {}).get("units"))
-            yield f"{prefix}{one.encode_name}", (plain, has_unit)
-
-
-def _metavar(field: Field, kind: Any, has_unit: bool) -> str:
+def _metavar(field: Field) -> str:
     """The value of an option as the help shows it; empty of a flag."""
+    kind = field.kind
     if kind is bool:
         return ""
     words = get_args(kind) if get_origin(kind) is Literal else ()
@@ -176,7 +159,7 @@ def _metavar(field: Field, kind: Any, has_unit: bool) -> str:
         return f"[{'|'.join(words)}]"
     if kind is dict:
         return "NAME=VALUE"
-    return field.row.value or ("NUMBER" if has_unit or kind in (int, float) else "TEXT")
+    return field.row.value or ("NUMBER" if field.has_unit or kind in (int, float) else "TEXT")
 
 
 def _number(text: str) -> Any:

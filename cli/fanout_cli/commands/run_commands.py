@@ -72,10 +72,8 @@ def retry(
     with command() as console:
         from fanout_cli.runs.advice import changes_of, retry_run
         from fanout_cli.runs.following import begin
-        from fanout_cli.runs.runs import newest_run
 
-        found = where.find()
-        earlier = run or newest_run(found)
+        found, earlier = where.find_run(run)
         other = changes_of(changes or ())
         start = lambda: retry_run(found, earlier, name, again=again, changes=other)  # noqa: E731
         begin(found, start, not detach, json_output, console, bring=True)
@@ -90,10 +88,8 @@ def watch(
     """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
     with command() as console:
         from fanout_cli.runs.following import follow
-        from fanout_cli.runs.runs import newest_run
 
-        found = where.find()
-        follow(found, run or newest_run(found), json_output, console, in_lines=json_output)
+        follow(*where.find_run(run), json_output, console, in_lines=json_output)
 
 
 @at_a_stack
@@ -107,10 +103,8 @@ def report(
     """Bring summary.json, failures.jsonl and report.html here and print the verdict."""
     with command() as console:
         from fanout_cli.runs.following import show_report
-        from fanout_cli.runs.runs import newest_run
 
-        found = where.find()
-        run = run or newest_run(found)
+        found, run = where.find_run(run)
         result = show_report(found, run, output or Path(f"fanout-{run}"), json_output, console)
         if open_page:
             webbrowser.open(Path(str(result.paths["report"])).resolve().as_uri())
@@ -149,10 +143,8 @@ def stop(
     """Stop a run. What is copied stays; says how to go on."""
     with command() as console:
         from fanout_cli.runs import following
-        from fanout_cli.runs.runs import newest_run
 
-        found = where.find()
-        following.stop(found, run or newest_run(found), json_output, console)
+        following.stop(*where.find_run(run), json_output, console)
 
 
 @at_a_stack
@@ -166,11 +158,9 @@ def limit(
     """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
     with command() as console:
         from fanout_cli.runs.rates import change_limits, describe
-        from fanout_cli.runs.runs import newest_run
         from fanout_cli.runs.work_bucket import dump
 
-        found = where.find()
-        run = run or newest_run(found)
+        found, run = where.find_run(run)
         limits = change_limits(found, run, bytes_per_second, files_per_second)
         if json_output:
             shown = {"bytes_per_second": limits.bytes_per_second, "files_per_second": limits.files_per_second}

@@ -17,9 +17,9 @@ from fanout.forecast.choosing.finish import Finish
 from fanout.forecast.estimate import Known, idle_state
 from fanout.ledger.documents import document_of
 from fanout.model.books import Count
+from fanout.model.document import json_value
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
-from fanout.model.json_text import json_value
 from fanout.report.page import render_finish
 from fanout.request.parts.finish_by import finish_at, local_time
 from fanout.request.request import Request

@@ -29,12 +29,10 @@ THREADS = 16
 RUN_ID = "command-line"
 
 
-def data_client(
-    url: str, access_key_id: str, secret_access_key: str, region: str = "us-east-1", *, trusted: str = ""
-) -> S3Client:
+def data_client(url: str, access_key_id: str, secret_access_key: str, *, trusted: str = "") -> S3Client:
     """A client of the S3 that holds the trees of a local run; ``trusted`` is a file of authorities."""
     credentials = Credentials(access_key_id, secret_access_key)
-    return S3Client(Endpoint(region, url), lambda: credentials, transport=Transport(ca_file=trusted))
+    return S3Client(Endpoint("us-east-1", url), lambda: credentials, transport=Transport(ca_file=trusted))
 
 
 def load(client: S3Client, directory: Path, location: S3Location, *, replace: bool) -> int:

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fanout.model.document import Json
-from fanout.model.errors import InvalidRequest
-from fanout.model.meant import did_you_mean, meant
+from fanout.model.errors import InvalidRequest, did_you_mean, meant
 from fanout.request.command_line import command_of
 from fanout_cli.runs.runs import asked_of
 from fanout_cli.stacks import Stack

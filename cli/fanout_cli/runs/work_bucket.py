@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fanout.ledger.run_places import run_prefix
+from fanout.model.document import json_value
 from fanout.model.errors import NotFound
-from fanout.model.json_text import json_value
 from fanout_cli.command_error import CommandError
 
 

@@ -15,20 +15,9 @@ import pytest
 from fanout.adapters.posix import removal
 from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
-from fanout.model.checksum import NO_BYTES
-from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded, Transient
-from tests.support.mounts import writable
+from tests.support.mounts import writable, write_whole
 from tests.support.renaming import others_rename
-
-
-def write(tree: PosixTree, path: str, data: bytes) -> None:
-    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
-    try:
-        target.write(0, data)
-        target.commit(NO_BYTES)
-    finally:
-        target.abort()
 
 
 def staged(root: Path) -> list[Path]:
@@ -43,16 +32,16 @@ def tree(tmp_path: Path) -> PosixTree:
 
 def test_a_file_is_linked_while_another_is_renamed(tmp_path: Path, tree: PosixTree) -> None:
     with others_rename(tree):
-        write(tree, "b/second", b"second")
+        write_whole(tree, "b/second", b"second")
     second = tmp_path / "tree/b/second"
     assert (second.read_bytes(), second.stat().st_nlink) == (b"second", 1)
     assert staged(tmp_path) == []
 
 
 def test_a_file_that_is_there_is_replaced_while_another_is_renamed(tmp_path: Path, tree: PosixTree) -> None:
-    write(tree, "file", b"old")
+    write_whole(tree, "file", b"old")
     with others_rename(tree):
-        write(tree, "file", b"new")
+        write_whole(tree, "file", b"new")
     assert (tmp_path / "tree/file").read_bytes() == b"new"
     assert staged(tmp_path) == []
 
@@ -65,7 +54,7 @@ def test_where_nothing_can_be_linked_it_is_renamed(
 
     monkeypatch.setattr(os, "link", refuse)
     with others_rename(tree):
-        write(tree, "second", b"second")
+        write_whole(tree, "second", b"second")
     assert (tmp_path / "tree/second").read_bytes() == b"second"
 
 
@@ -82,13 +71,13 @@ def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree
         victim = victim.rename(place)
     before = victim.read_bytes()
     with pytest.raises(ItemError):
-        write(tree, "file", b"data")
+        write_whole(tree, "file", b"data")
     assert victim.read_bytes() == before
 
 
 def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path, tree: PosixTree) -> None:
     with ThreadPoolExecutor(64) as pool:
-        list(pool.map(lambda number: write(tree, f"d{number % 7}/f{number}", b"x"), range(500)))
+        list(pool.map(lambda number: write_whole(tree, f"d{number % 7}/f{number}", b"x"), range(500)))
     made = [path for path in tmp_path.glob("tree/.fanout-staging-run/**/*") if path.is_dir()]
     assert staging_module._ROOTS < len(made) <= staging_module._DIRECTORIES + 1
     tree.finish()
@@ -166,7 +155,7 @@ def test_forked_processes_share_the_directories_and_no_name(tree: PosixTree) -> 
 
 def test_the_empty_directories_of_threads_are_removed_unread(tree: PosixTree, monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(32) as pool:
-        list(pool.map(lambda number: write(tree, f"d/f{number}", b"x"), range(200)))
+        list(pool.map(lambda number: write_whole(tree, f"d/f{number}", b"x"), range(200)))
     reads: list[int] = []
     scandir = os.scandir
 
@@ -203,7 +192,7 @@ def test_what_keeps_the_staging_directory_from_going_is_tried_again(
 def test_a_symlink_in_place_of_the_staging_directory_is_a_task_error_where_it_is_needed(
     tmp_path: Path, tree: PosixTree
 ) -> None:
-    write(tree, "file", b"data")
+    write_whole(tree, "file", b"data")
     tree.finish()
     (tmp_path / "tree/.fanout-staging-run").symlink_to(tmp_path)
     for ask in (tree.clock_ns, tree.limitations):

@@ -17,22 +17,13 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.turns import Fence
 from tests.nfs.inside.mounts import POINT_USER, Mounts
-from tests.support.mounts import REQUEST, world_of, writable
+from tests.support.mounts import REQUEST, world_of, writable, write_whole
 from tests.support.syncs import names, write
-
-
-def copy(tree: PosixTree, path: str, data: bytes = b"data") -> None:
-    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
-    try:
-        target.write(0, data)
-        target.commit(NO_BYTES)
-    finally:
-        target.abort()
 
 
 def test_a_fence_of_another_client_stops_what_is_under_way(mounts: Mounts) -> None:
     tree = writable(PosixTree(mounts.a, "tree", "old", "attempt"))
-    copy(tree, "d/before")
+    write_whole(tree, "d/before")
     target = tree.create(Entry("d/late", Kind.FILE, 4), Attributes())
     target.write(0, b"late")
     later = writable(PosixTree(mounts.b, "tree", "new", "attempt"))
@@ -41,7 +32,7 @@ def test_a_fence_of_another_client_stops_what_is_under_way(mounts: Mounts) -> No
         target.commit(NO_BYTES)
     target.abort()
     with pytest.raises(Superseded):
-        copy(tree, "e/later")
+        write_whole(tree, "e/later")
     assert {name for name in names(mounts.served / "tree") if "fanout" not in name} == {"d", "d/before"}
 
 
@@ -53,13 +44,13 @@ def test_files_go_to_the_directory_that_stands_where_another_client_removed_one(
     """Where the server holds one of its files open it answers ENOENT and not ESTALE, and this client goes on knowing
     the directory by its name."""
     tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
-    copy(tree, "d/first")
+    write_whole(tree, "d/first")
     with (mounts.served / "tree/d/first").open() if is_held else nullcontext():
         shutil.rmtree(mounts.b / "tree/d")
         if is_made_again:
             (mounts.b / "tree/d").mkdir()
-        copy(tree, "d/second")
-        copy(tree, "d/third")
+        write_whole(tree, "d/second")
+        write_whole(tree, "d/third")
     assert names(mounts.served / "tree/d") == {"second", "third"}
 
 
@@ -67,16 +58,16 @@ def test_a_file_takes_the_name_of_a_directory_that_another_client_removed(mounts
     (mounts.b / "tree/d/file").mkdir(parents=True)
     assert (mounts.a / "tree/d/file").is_dir()
     (mounts.b / "tree/d/file").rmdir()
-    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "d/file")
+    write_whole(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "d/file")
     assert (mounts.served / "tree/d/file").read_bytes() == b"data"
 
 
 def test_a_directory_that_another_client_put_in_anothers_place_takes_the_files(mounts: Mounts) -> None:
     (mounts.b / "tree/a/d").mkdir(parents=True)
-    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/before")
+    write_whole(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/before")
     (mounts.b / "tree/a/d").rename(mounts.b / "aside")
     (mounts.b / "tree/a/d").mkdir()
-    copy(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/after")
+    write_whole(writable(PosixTree(mounts.a, "tree", "run", "attempt")), "a/d/after")
     assert names(mounts.served / "tree/a/d") == {"after"}
 
 
@@ -151,7 +142,7 @@ def test_a_squashed_root_that_may_not_write_is_refused(mounts: Mounts) -> None:
 
 def test_a_squashed_root_copies_where_it_may(mounts: Mounts) -> None:
     tree = writable(PosixTree(mounts.squash, "tree", "run", "attempt"))
-    copy(tree, "d/file")
+    write_whole(tree, "d/file")
     assert tree.finish() == ()
     assert (mounts.served / "tree/d/file").stat().st_uid == 65534
 

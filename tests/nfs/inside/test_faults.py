@@ -12,35 +12,24 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.model.checksum import NO_BYTES
-from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from tests.nfs.inside.faults import Faults
 from tests.nfs.inside.mounts import Mounts, as_user
-from tests.support.mounts import REQUEST, world_of, writable
+from tests.support.mounts import REQUEST, world_of, writable, write_whole
 from tests.support.syncs import names, write
-
-
-def copy(tree: PosixTree, path: str, data: bytes) -> None:
-    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
-    try:
-        target.write(0, data)
-        target.commit(NO_BYTES)
-    finally:
-        target.abort()
 
 
 def test_a_full_disk_fails_the_file_and_nothing_of_it_is_seen(mounts: Mounts, faults: Faults) -> None:
     tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
-    copy(tree, "d/before", b"fits")
+    write_whole(tree, "d/before", b"fits")
     faults.fill_disk()
     for size in (100_000, 3_000_000):  # told at close, and while it is written
         with pytest.raises(ItemError) as refused:
-            copy(tree, "d/file", os.urandom(size))
+            write_whole(tree, "d/file", os.urandom(size))
         assert refused.value.reason is Reason.NO_SPACE
     faults.end()
-    copy(tree, "d/after", b"fits again")
+    write_whole(tree, "d/after", b"fits again")
     assert tree.finish() == ()
     assert names(mounts.served / "tree") == {"d", "d/before", "d/after"}
 
@@ -51,7 +40,7 @@ def test_a_quota_fails_the_file(mounts: Mounts, faults: Faults) -> None:
     def work() -> None:
         tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
         try:
-            copy(tree, "file", os.urandom(1_000_000))
+            write_whole(tree, "file", os.urandom(1_000_000))
         except ItemError as error:
             os._exit(7 if error.reason is Reason.NO_SPACE else 8)
 
@@ -98,7 +87,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def test_a_rename_whose_answer_was_lost_with_the_server_is_done_again(mounts: Mounts, faults: Faults) -> None:
     """The server renamed, and forgot that it had: asked again it knows no such file."""
     tree = writable(PosixTree(mounts.a, "tree", "run", "attempt"))
-    copy(tree, "d/file", b"old")
+    write_whole(tree, "d/file", b"old")
     rename = os.rename
 
     def losing(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
@@ -114,9 +103,9 @@ def test_a_rename_whose_answer_was_lost_with_the_server_is_done_again(mounts: Mo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "rename", losing)
         try:
-            copy(tree, "d/file", b"new")
+            write_whole(tree, "d/file", b"new")
         except ItemError as error:
             assert error.reason is Reason.TRANSIENT  # or the client finds out by itself
-    copy(tree, "d/file", b"new")
+    write_whole(tree, "d/file", b"new")
     assert tree.finish() == ()
     assert contents(mounts.b / "tree") == {"d/file": b"new"}

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import MsgspecError, Struct, convert, to_builtins
 
 from fanout.model.books import Count
-from fanout.model.json_text import json_value
+from fanout.model.document import json_value
 
 FORMAT = "fanout-certificate-1"
 # docs.aws.amazon.com/kms/latest/developerguide/symm-asymm-choose-key-spec.html

@@ -39,7 +39,7 @@ from fanout.checksums.progress import (
 from fanout.checksums.rows import DESTINATION, SOURCE, manifest_row, to_compute
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
-from fanout.model.algorithms import Sums
+from fanout.model.checksum import Sums
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind, bare
 from fanout.model.errors import (

@@ -17,9 +17,9 @@ from urllib.parse import quote_plus, unquote_plus
 
 from msgspec import Struct
 
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME, FULL_OBJECT, Sums, in_common
+from fanout.model.checksum import ALGORITHMS, CRC64NVME, FULL_OBJECT, Sums, in_common
+from fanout.model.document import json_value
 from fanout.model.entry import bare
-from fanout.model.json_text import json_value
 
 _COLUMNS = 7
 

@@ -18,12 +18,12 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
 from fanout.model.deadline import NEVER
-from fanout.model.directories import parents_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Superseded, problem_of
 from fanout.model.outcome import TROUBLE, Reason
+from fanout.model.path_rules import parents_of
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree

@@ -62,11 +62,6 @@ class FinishShard(Struct, frozen=True, omit_defaults=True):
     directories: tuple[tuple[MadeFile, ...], ...] = ()
     closed: tuple[ClosedFile, ...] = ()
 
-    @property
-    def files_to_read(self) -> int:
-        """Names that travel with it."""
-        return sum(map(len, (self.big_files, self.links, self.closed, *self.directories)))
-
 
 class ToFinish(Struct, frozen=True):
     """All that a run leaves to finish: keys of big files, links, files of directories with their rows."""

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import Decoder, Encoder
 
-from fanout.model.json_text import DIGITS, json_value
+from fanout.model.document import DIGITS, json_value
 
 # Rows that are written or parsed together: a call for each takes longer than the row.
 _TOGETHER = 1_000

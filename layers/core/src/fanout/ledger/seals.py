@@ -24,7 +24,7 @@ import zlib
 from typing import Any
 from zlib import crc32
 
-from fanout.model.json_text import json_value
+from fanout.model.document import json_value
 
 # Level 1 takes a tenth of the time of level 9 and leaves rows of paths about a fifth larger.
 _GZIP_LEVEL = 1

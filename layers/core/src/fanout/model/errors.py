@@ -7,11 +7,12 @@ and becomes an outcome row, never a failed task.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
 
-from fanout.model.json_text import json_value
+from fanout.model.document import json_value
 from fanout.model.outcome import Reason
 
 
@@ -243,3 +244,16 @@ def cause_message(cause: str) -> str:
     if isinstance(document, dict) and "errorMessage" in document:
         return f"{before}{document['errorMessage']}"
     return cause
+
+
+def meant(typed: str, known: Iterable[str]) -> str:
+    """The known name that is closest to what was typed; empty where none is close."""
+    from difflib import get_close_matches  # for the few requests that name what there is not
+
+    return next(iter(get_close_matches(typed, list(known), 1)), "")
+
+
+def did_you_mean(*names: str) -> str:
+    """The question whether names that there are may be meant, with a space behind it; empty without a name."""
+    said = ", ".join(name for name in names if name)
+    return f"did you mean {said}? " if said else ""

@@ -6,8 +6,7 @@ import re
 
 from msgspec import Struct
 
-from fanout.model.errors import InvalidRequest
-from fanout.model.meant import did_you_mean, meant
+from fanout.model.errors import InvalidRequest, did_you_mean, meant
 from fanout.model.path_rules import check_file_path, reason_against_file_path
 
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"

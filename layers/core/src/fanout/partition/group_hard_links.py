@@ -19,8 +19,8 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import entry_from_row, link_row, name_from_row, name_row
 from fanout.model.books import Count
-from fanout.model.directories import parent_of
 from fanout.model.entry import Entry, Kind
+from fanout.model.path_rules import parent_of
 from fanout.model.shard import Name, Shard
 from fanout.request.plan import Plan
 from fanout.shards.hard_links import Placed, files_of, place

@@ -22,7 +22,7 @@ from urllib.parse import unquote_plus
 
 from msgspec import Struct, ValidationError, convert
 
-from fanout.model.json_text import json_value
+from fanout.model.document import json_value
 from fanout.model.location import S3Location
 
 # docs.aws.amazon.com/AmazonS3/latest/userguide/: EventBridge, notification-how-to-event-types-and-destinations

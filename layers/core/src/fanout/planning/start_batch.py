@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 
 from fanout.ledger.run_places import BATCHES
-from fanout.model.document import Json
+from fanout.model.document import Json, json_value
 from fanout.model.errors import InvalidRequest
-from fanout.model.json_text import json_value
 from fanout.model.location import ACCESS_POINT_ALIAS, S3Location
 from fanout.planning.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ports.aws import Starts

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fanout.model.algorithms import Sums
+from fanout.model.checksum import Sums
 
 
 class Stored(Struct, frozen=True):

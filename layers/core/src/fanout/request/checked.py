@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 
 from fanout.facts.units import MIB
-from fanout.model.errors import InvalidRequest
-from fanout.model.json_text import number_problem
-from fanout.model.meant import did_you_mean, meant
+from fanout.model.document import number_problem
+from fanout.model.errors import InvalidRequest, did_you_mean, meant
 from fanout.request.rows import Row, row_of, said_of
 from fanout.request.units import size_of
 
@@ -29,7 +28,8 @@ _KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "
 class Field(NamedTuple):
     """A field as docs and errors show it; ``path`` has a dot between an object and its field.
 
-    ``option`` is that of the command, without its dashes.
+    ``option`` is that of the command, without its dashes. ``kind`` is its type, ``dict`` or ``list`` for one of several
+    values; ``has_unit``: it takes text with a unit too.
     """
 
     path: str
@@ -38,6 +38,8 @@ class Field(NamedTuple):
     meaning: str
     option: str
     row: Row
+    kind: Any
+    has_unit: bool
 
 
 def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
@@ -66,7 +68,10 @@ def fields_of(fields: type[Struct]) -> Iterator[Field]:
         default = "required" if one.required else _default(one.default)
         meaning = str(meta.description) if meta else ""
         option = row.option or one.encode_name.replace("_", "-")
-        yield Field(one.encode_name, _allowed(one.type), default, meaning, option, row)
+        kind = kind_of(kind)[0]
+        plain = {Mapping: dict, list: list}.get(get_origin(kind), kind)
+        has_unit = meta is not None and bool((meta.extra or {}).get("units"))
+        yield Field(one.encode_name, _allowed(one.type), default, meaning, option, row, plain, has_unit)
 
 
 def kind_of(annotation: Any) -> tuple[Any, Meta | None]:

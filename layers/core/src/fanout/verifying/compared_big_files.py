@@ -9,8 +9,7 @@ from msgspec import Struct
 from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.algorithms import CRC64NVME
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import CRC64NVME, to_base64
 from fanout.model.entry import Attributes
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result

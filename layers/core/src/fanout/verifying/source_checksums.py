@@ -10,7 +10,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import attributes_from_row, attributes_row
-from fanout.model.algorithms import CRC64NVME
+from fanout.model.checksum import CRC64NVME
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken
 from fanout.model.outcome import Reason, Result

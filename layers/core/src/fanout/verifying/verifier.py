@@ -12,8 +12,7 @@ from fanout.certificate.certified import Proof
 from fanout.certificate.content_digest import ContentDigest
 from fanout.facts import tuning
 from fanout.listing.deciding.unread import unread
-from fanout.model.algorithms import CRC64NVME, RunningSums, Sums
-from fanout.model.checksum import from_base64, to_base64
+from fanout.model.checksum import CRC64NVME, RunningSums, Sums, from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.entry_outcome import Outcome

@@ -9,7 +9,7 @@ from typing import Any
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.place import Place
-from fanout.model.algorithms import CRC64NVME, FULL_OBJECT, told_by
+from fanout.model.checksum import CRC64NVME, FULL_OBJECT, told_by
 from fanout.model.entry import bare
 from fanout.model.errors import AccessDenied, NotFound, Transient
 from fanout.model.location import S3Location

@@ -20,8 +20,8 @@ from fanout.adapters.aws.endpoint import suffix_of
 from fanout.adapters.aws.sigv4 import Signer, encode_query
 from fanout.adapters.http.curl import ConnectionBroken, Response, Timeouts
 from fanout.adapters.http.transport import Transport
+from fanout.model.document import json_value
 from fanout.model.errors import Transient, Unreachable
-from fanout.model.json_text import json_value
 
 T = TypeVar("T")
 # The names by which services say which error it is.

@@ -22,10 +22,10 @@ from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.publishing.kept import published_above
-from fanout.model.directories import UNFINISHED_MODE, is_unfinished, parent_of
 from fanout.model.entry import Attributes
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import UNFINISHED_MODE, is_unfinished, parent_of
 
 _FIELD = "backup_to"
 

@@ -24,10 +24,9 @@ from fanout.adapters.posix.publishing.kept import published_above
 from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
-from fanout.model.directories import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told
 from fanout.model.entry import Attributes, Entry, Made
 from fanout.model.errors import ItemError, Transient
-from fanout.model.path_rules import STAGING_PREFIX
+from fanout.model.path_rules import DEFAULT_DIRECTORY_MODE, STAGING_PREFIX, UNFINISHED_MODE, mode_not_told
 from fanout.ports.file_system import fence_any
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite

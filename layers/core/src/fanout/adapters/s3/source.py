@@ -12,8 +12,7 @@ from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
 from fanout.adapters.s3.place import Place
 from fanout.facts import units
-from fanout.model.algorithms import CRC64NVME, told_as
-from fanout.model.checksum import from_base64, to_base64
+from fanout.model.checksum import CRC64NVME, from_base64, to_base64, told_as
 from fanout.model.entry import Attributes, Entry, whole_seconds
 from fanout.model.errors import (
     AccessDenied,

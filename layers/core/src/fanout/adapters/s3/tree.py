@@ -24,8 +24,7 @@ from fanout.adapters.s3.place import Place
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget, UploadBlocks
 from fanout.facts import aws
-from fanout.model.algorithms import CRC64NVME, told_by
-from fanout.model.checksum import crc64nvme
+from fanout.model.checksum import CRC64NVME, crc64nvme, told_by
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient

@@ -16,10 +16,10 @@ from msgspec import to_builtins
 from fanout.ledger import keys
 from fanout.listing.directories.parents import SeenParents, Shown
 from fanout.listing.lookups import Find, found_for_listing
-from fanout.model.directories import is_unfinished, mode_without_owner, parents_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
+from fanout.model.path_rules import is_unfinished, mode_without_owner, parents_of
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict

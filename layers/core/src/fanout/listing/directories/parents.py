@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from fanout.model.directories import parent_of, parents_of
 from fanout.model.entry import Entry, Kind
+from fanout.model.path_rules import parent_of, parents_of
 from fanout.model.segment import Segment, within
 
 

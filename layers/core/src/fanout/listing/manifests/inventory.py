@@ -5,8 +5,8 @@ docs.aws.amazon.com/AmazonS3/latest/userguide/storage-inventory-location.html
 
 from __future__ import annotations
 
+from fanout.model.document import json_value
 from fanout.model.errors import InvalidRequest
-from fanout.model.json_text import json_value
 from fanout.request.manifest import KEY, ManifestLocation
 
 

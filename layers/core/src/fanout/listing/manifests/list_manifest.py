@@ -22,10 +22,10 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_de
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
 from fanout.listing.naming.placement import Place, naming_of
-from fanout.model.directories import parents_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import parents_of
 from fanout.model.segment import DestinationListing, Row, Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
+from fanout.model.document import json_value
 from fanout.model.entry import Entry, Kind
-from fanout.model.json_text import json_value
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows

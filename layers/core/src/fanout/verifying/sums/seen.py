@@ -18,7 +18,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.model.algorithms import ALGORITHMS, CRC64NVME, Sums, in_common
+from fanout.model.checksum import ALGORITHMS, CRC64NVME, Sums, in_common
 from fanout.model.entry import Attributes
 
 

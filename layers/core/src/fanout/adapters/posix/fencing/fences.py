@@ -15,11 +15,10 @@ from fanout.adapters.posix.errors import DENIED, GONE, LEADS_AWAY
 from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.staging import Staging
-from fanout.model.directories import parent_of
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.model.location import nest
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import STAGING_PREFIX
+from fanout.model.path_rules import STAGING_PREFIX, parent_of
 from fanout.ports.turns import Fence
 from fanout.request.parts.publish import INSIDE_VERSIONS
 

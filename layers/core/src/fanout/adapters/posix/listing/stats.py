@@ -15,11 +15,10 @@ from typing import TypeVar, cast
 
 from fanout.facts import tuning
 from fanout.model.columns import FileColumns, Listed
-from fanout.model.directories import is_unfinished
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import UNLINKED_PREFIX, is_unlinked_file
+from fanout.model.path_rules import UNLINKED_PREFIX, is_unfinished, is_unlinked_file
 
 
 def attributes_of(found: os.stat_result) -> Attributes:

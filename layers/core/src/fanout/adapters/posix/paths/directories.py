@@ -12,10 +12,9 @@ from types import TracebackType
 
 from fanout.adapters.posix.errors import NOTHING
 from fanout.facts import tuning
-from fanout.model.directories import UNFINISHED_MODE, parent_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import reason_against_name
+from fanout.model.path_rules import UNFINISHED_MODE, parent_of, reason_against_name
 
 # Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.

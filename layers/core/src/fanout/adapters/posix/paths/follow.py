@@ -18,11 +18,10 @@ from fanout.adapters.posix.errors import NOTHING
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.beneath import walk
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.model.directories import parent_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import reason_against_file_path
+from fanout.model.path_rules import parent_of, reason_against_file_path
 
 
 def find_source(directories: Directories, root: str, path: str) -> Entry | None:

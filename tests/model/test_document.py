@@ -22,8 +22,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.seals import unsealed_json
 from fanout.listing.manifests.inventory import read_inventory
 from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
+from fanout.model.document import json_value
 from fanout.model.errors import InvalidRequest, LedgerBroken, Transient
-from fanout.model.json_text import json_value
 from fanout.model.location import S3Location
 from fanout.model.segment import ManifestPart, Rows
 from fanout.planning.event_batches import parse_events
@@ -64,7 +64,7 @@ def answer_of_aws(text: str) -> Any:
 
 # Each way in which text that others may write becomes values.
 DECODERS: dict[str, Callable[[str], Any]] = {
-    "model/json_text.py": json_value,
+    "model/document.py": json_value,
     "adapters/aws/signed_requests.py": answer_of_aws,
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
@@ -161,7 +161,7 @@ def decodes(file: Path) -> Iterator[str]:
 def test_nothing_else_decodes_json() -> None:
     files = {file.relative_to(package).as_posix(): file for package in PACKAGES for file in package.rglob("*.py")}
     found = {name for name, file in files.items() if any(decodes(file))}
-    assert found - {"model/json_text.py"} == set(BESIDE)
+    assert found - {"model/document.py"} == set(BESIDE)
 
 
 def test_each_decoder_is_in_the_table() -> None:
