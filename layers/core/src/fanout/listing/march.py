@@ -146,8 +146,7 @@ class Together:
     | filtered, at least one                | one by one                     | one by one                       |
     | all others                            | those that are unchanged       | those with a place, not in blocks |
 
-    A mount that shows a bucket may hold what is no key there: nothing goes together. The first of the files that the
-    destination lacks goes alone: it settles the directories around it.
+    A mount that shows a bucket may hold what is no key there: nothing goes together.
 
     ``lengths`` tells how many files follow each other that are unchanged, then that are not, and so on. No more come
     together than there is ``room`` for, which is at least 1.
@@ -197,21 +196,19 @@ class Together:
             start, unchanged = end, not unchanged
 
     def _new_apart(self, files: FileColumns) -> Iterator[Columns | Pair]:
-        together = self._new and len(files) > 1 and INSIDE_VERSIONS not in files.directory and self._taken(files)
+        together = self._new and INSIDE_VERSIONS not in files.directory and self._taken(files)
         if not together:
             yield from ((entry, None) for entry in files.entries())
             return
         start, plain = 0, True
         for length in self._new_lengths(files):
             end = start + length
-            alone = min(end, start + 1) if plain else end
-            yield from ((entry, None) for entry in files.part(start, alone).entries())
-            start = alone
-            while start < end:
+            while plain and start < end:
                 some = files.part(start, min(end, start + self._room()))
                 start += len(some)
                 yield some, None
-            plain = not plain
+            yield from ((entry, None) for entry in files.part(start, end).entries())
+            start, plain = end, not plain
 
     def _new_lengths(self, files: FileColumns) -> list[int]:
         """Lengths of alternating runs: files that are copied whole to their own names, then others, and so on."""

@@ -101,10 +101,7 @@ class SegmentWriter:
             self.settle(directory, Reason.SAME)
 
     def take_files(self, files: FileColumns, there: FileColumns | None) -> None:
-        """Call ``seen``, ``begin`` and ``unchanged`` or ``copy`` for each file at once, see ``together``.
-
-        The destination holds them alike, or lacks them.
-        """
+        """``seen``, ``begin`` and ``unchanged`` or ``copy`` of files that the destination holds alike, or lacks."""
         tallies = (self.listed, self._in_scope, self.to_copy if there is None else self.destination)
         size = sum(files.sizes)
         for tally in tallies:
@@ -120,6 +117,7 @@ class SegmentWriter:
         self._leave_before(first)
         self.index.add_files(files, there)
         if there is None:
+            self._touch(first)
             self._copies.add_files(files if self._to_files else replace(files, replaces=NOTHING_THERE))
         else:
             self._outcomes.add_same(files, size)
@@ -167,6 +165,8 @@ class SegmentWriter:
         if entry.held and (refusal := request.held.refusal(entry.held)) is not None:
             self.settle(entry, refusal.reason, refusal.message)
             return
+        if is_new:
+            self._touch(entry.path)
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
         if self._splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             try:
@@ -176,8 +176,6 @@ class SegmentWriter:
                 self.settle(entry, error.reason, error.message)
         else:
             self._pack(entry, linked=linked)
-        if is_new:
-            self._touch(entry)
 
     def unchanged(self, entry: Entry) -> None:
         """Take an entry that is right, unless it is a directory into which something may yet be written."""
@@ -197,8 +195,8 @@ class SegmentWriter:
         if self._parents:
             self._parents.add(entry.path, entry.target, is_directory=entry.kind is Kind.DIRECTORY)
 
-    def _touch(self, entry: Entry) -> None:
-        if directory := self._around.touched(entry.path):
+    def _touch(self, path: str) -> None:
+        if directory := self._around.touched(path):
             self._undecided.discard(directory.path)
             self._pack(directory)
 
@@ -212,7 +210,7 @@ class SegmentWriter:
             return
         self._place(name.entry)
         if not name.looks_linked:
-            self._touch(name.entry)
+            self._touch(name.entry.path)
         elif directory := self._around.above(name.entry.path):
             self._undecided.add(directory.path)
         self.keep_name(name)
@@ -235,7 +233,7 @@ class SegmentWriter:
             return
         if self._deletions:
             self._leave_before(entry.path)
-            self._touch(entry)  # deleting it changes its directory
+            self._touch(entry.path)  # deleting it changes its directory
             self._deletions.destination_entry(entry)
         elif entry.kind is Kind.DIRECTORY:
             self._add_extras(self._implied.add(entry))

@@ -99,7 +99,7 @@ class Filters(Struct, frozen=True, dict=True):
             self.modified_before_ns if older is None else self.ages_from_ns - older,
         )
 
-    @property
+    @cached_property
     def take_all(self) -> bool:
         """Whether there is no filter at all."""
         return self == Filters()
