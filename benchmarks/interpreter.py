@@ -27,15 +27,18 @@ def of_worker(checkout: Path = Path()) -> str:
 
 
 def deploy(layer: Path, environment: Mapping[str, str], checkout: Path = Path()) -> None:
-    """The package as the layer has it: with its templates as Python, which no checkout holds.
+    """The package as the layer has it: with its templates as Python, which no checkout holds, and all of it compiled.
 
-    In the environment the layer comes before any other place of the package.
+    In the environment the layer comes before any other place of the package. Else the first run after it would compile
+    all modules, and take half a second longer than a cold start does.
     """
     package = layer / "fanout"
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(checkout / _PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [of_worker(checkout), "-m", "fanout.report.templating", str(package / "report/compiled")]
-    subprocess.run(command, check=True, env=dict(environment))
+    templates = ["fanout.report.templating", str(package / "report/compiled")]
+    bytecode = ["compileall", "-q", "--invalidation-mode", "unchecked-hash", str(package)]
+    for module in (templates, bytecode):
+        subprocess.run([of_worker(checkout), "-B", "-m", *module], check=True, env=dict(environment))
 
 
 @cache
