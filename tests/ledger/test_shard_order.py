@@ -36,10 +36,10 @@ def test_a_file_of_columns_is_read_spread_and_one_of_entries_as_it_is() -> None:
     directory, file = Entry("a/", Kind.DIRECTORY, mtime_ns=1), Entry("b/h", Kind.FILE, 1, 2, 3)
     shard = Shard("s", world.ledger.write_shard("s", [FILES, directory, file]), 4, 0, 0.0)
     assert list(one_by_one(world.ledger.read_listed(shard))) == [*FILES.entries(), directory, file]
-    assert [one.path for one in world.ledger.read_shard(shard)] == ["a/", "a/f\udcff", "b/h", "a/g"]
+    assert [one.path for one in world.ledger.read_shard(shard)] == ["a/f\udcff", "b/h", "a/g", "a/"]
     world.ledger.write_rows(shard.key, map(entry_row, [file, *FILES.entries(), directory]))
     assert world.ledger.read_shard(shard) == [file, *FILES.entries(), directory]
-    assert list(shard_rows([file, directory])) == [entry_row(directory), entry_row(file)]
+    assert list(shard_rows([directory, file])) == [entry_row(file), entry_row(directory)]
     with pytest.raises(LedgerBroken, match="holds 4 rows, not 3"):
         world.ledger.read_shard(replace(shard, entries=3))
 
@@ -93,14 +93,14 @@ def test_spreading_keeps_every_entry_and_takes_directories_in_turn(entries: list
             assert set(directories[start:]) == {directories[start]}
 
 
-def test_directories_come_before_what_they_hold() -> None:
+def test_files_come_before_the_directories_which_they_make_while_others_are_staged() -> None:
     made = [
         Entry("a/", Kind.DIRECTORY),
         Entry("a/f", Kind.FILE),
         Entry("a/b/", Kind.DIRECTORY),
         Entry("a/b/g", Kind.FILE),
     ]
-    assert [one.path for one in spread(made)] == ["a/", "a/b/", "a/f", "a/b/g"]
+    assert [one.path for one in spread(made)] == ["a/f", "a/b/g", "a/", "a/b/"]
 
 
 def test_directories_come_level_by_level() -> None:

@@ -38,9 +38,11 @@ def _has_columns(listed: Iterable[Listed]) -> bool:
 
 
 def spread(listed: Iterable[Listed]) -> list[Entry]:
-    """The same entries taken round-robin over their directories, directories first, level by level.
+    """The same entries taken round-robin over their directories, then the directories, level by level.
 
-    A directory waits for the one above it, so that those of one level are made at once.
+    A file makes the directories above it, while others are still being staged: each wait overlaps with other work, so
+    that few directories are left to be made at the end. One waits for the one above it, and those of one level are
+    made at once.
 
     Creations in one directory are serialised, those in several overlap: in walk order
     64 threads made 688 files/s on the simulated EFS, round-robin 3,772. So directories, too, are taken round-robin
@@ -48,19 +50,19 @@ def spread(listed: Iterable[Listed]) -> list[Entry]:
     Over ``tuning.SPREAD_DIRECTORIES`` at a time, whose descriptors stay open meanwhile.
     """
     by_directory: defaultdict[str, list[Iterable[Entry]]] = defaultdict(list)
-    made_first = []
+    made_last = []
     for one in listed:
         if isinstance(one, FileColumns):
             by_directory[one.directory[:-1]].append(one.entries())
         elif one.path.endswith("/"):
-            made_first.append(one)
+            made_last.append(one)
         else:
             by_directory[one.path.rpartition("/")[0]].append((one,))
-    made_first.sort(key=lambda entry: entry.path.count("/"))
-    levels = groupby(made_first, lambda entry: entry.path.count("/"))
+    made_last.sort(key=lambda entry: entry.path.count("/"))
+    levels = groupby(made_last, lambda entry: entry.path.count("/"))
     directories = (entry for _, level in levels for entry in _over_parents((one.path[:-1], one) for one in level))
     files = ((path, chain.from_iterable(held)) for path, held in by_directory.items())
-    return [*directories, *_rounds(_over_parents(files))]
+    return [*_rounds(_over_parents(files)), *directories]
 
 
 def _over_parents(found: Iterable[tuple[str, Item]]) -> Iterator[Item]:
