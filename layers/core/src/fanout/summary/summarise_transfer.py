@@ -58,6 +58,7 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     """As ``summarise_transfer``; ``meanwhile`` asks and writes what nothing else waits for."""
     ledger = context.ledger.whole_run()
     ledger.begin("summarise", context.clock.now())
+    ledger.settle()  # so that the listing of the run has to show it
     plan = ledger.read_plan()
     finding = meanwhile.submit(find_earlier, plan, ledger)
     if context.turns is not None:
