@@ -171,7 +171,7 @@ class KeptStore:
     def _fetch(self, documents: Sequence[str], pool: ThreadPoolExecutor) -> None:
         if len(documents) <= _DOCUMENTS:
             for key in documents:
-                if key not in self._reading and key not in self._waiting:
+                if key not in self._reading and key not in self._waiting and key not in self._held:
                     self._reading[key] = pool.submit(self._find, key)
 
     def _listed(self) -> Sequence[str] | None:
