@@ -37,7 +37,7 @@ DELETE_OBJECTS_SECONDS = 0.5
 # Of the deletion of extras, and of what was proven: who deletes reads what each shard proved.
 DELETING = {
     False: Steps(Overhead(gets=32, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)),
-    True: Steps(Overhead(gets=44, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)),
+    True: Steps(Overhead(gets=40, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)),
 }
 
 
