@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,15 @@ from tests.support.flow import World
 
 
 def modes(root: Path) -> dict[str, int]:
-    found = {path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()}
-    return {str(path.relative_to(root)): stat.S_IMODE(path.stat().st_mode) for path in found}
+    """The modes of the directories below a root; others may remove some meanwhile."""
+    found = {}
+    for place, names, _, descriptor in os.fwalk(root):
+        for name in names:
+            with suppress(FileNotFoundError):
+                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                if stat.S_ISDIR(status.st_mode):
+                    found[os.path.relpath(os.path.join(place, name), root)] = stat.S_IMODE(status.st_mode)
+    return found
 
 
 def stopped(world: World, request: Any) -> None:

@@ -199,3 +199,9 @@ def test_a_symlink_in_place_of_the_staging_directory_is_a_task_error_where_it_is
         with pytest.raises(Transient, match="symlink"):
             ask()
     assert "left there" in tree.finish()[0]
+
+
+def test_two_trees_of_one_attempt_name_no_file_alike(tmp_path: Path, tree: PosixTree) -> None:
+    other = PosixTree(tmp_path, "tree", "run", "attempt")
+    assert tree._staging.name() != other._staging.name()
+    assert tree._staging.place() != other._staging.place()

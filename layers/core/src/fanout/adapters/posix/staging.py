@@ -35,6 +35,8 @@ _DIRECTORIES = tuning.CLIENT_OPERATIONS_IN_FLIGHT // 2
 # So many lie in the attempt's directory, and each other one in one of these.
 _ROOTS = 4
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
+# Of all trees of the process: several of one attempt make files side by side.
+_NUMBERS = itertools.count()
 
 
 class Staging:
@@ -58,7 +60,6 @@ class Staging:
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
         self._made = made
-        self._numbers = itertools.count()
         self._thread = threading.local()
         self._renaming = OneRename()
 
@@ -67,7 +68,7 @@ class Staging:
         here = self._thread
         if not hasattr(here, "directory"):
             here.directory = self.path + self._directory_of(_next_number() % _DIRECTORIES)
-        return here.directory, f"{os.getpid()}-{next(self._numbers)}"
+        return here.directory, _unused_name()
 
     def _directory_of(self, number: int) -> str:
         return f"{self._nonce}/{number % _ROOTS}/{f'{number}/' if number >= _ROOTS else ''}"
@@ -139,7 +140,7 @@ class Staging:
 
     def name(self) -> str:
         """A file name that no other attempt uses."""
-        return f"{self._nonce}-{next(self._numbers)}"
+        return f"{self._nonce}-{_unused_name()}"
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
@@ -215,6 +216,11 @@ class OneRename:
 def _file_of_no_name() -> int:
     """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
     return os.memfd_create("renaming", os.MFD_CLOEXEC)
+
+
+def _unused_name() -> str:
+    """A name that no other tree of this process, and no process forked from it, makes."""
+    return f"{os.getpid()}-{next(_NUMBERS)}"
 
 
 def _next_number() -> int:
