@@ -63,7 +63,8 @@ def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree
     victim = tmp_path / "victim"
     victim.write_bytes(b"" if planted == "link" else b"untouched")
     directory, first = tree._staging.place()
-    place = tmp_path / directory / first.replace("-0", "-1")
+    process, number = first.split("-")
+    place = tmp_path / directory / f"{process}-{int(number) + 1}"
     place.parent.mkdir(parents=True)
     if planted == "link":
         os.link(victim, place)
