@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
+from fanout.adapters.posix import target
 from fanout.adapters.posix.target import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
@@ -72,4 +73,28 @@ def test_what_may_pass_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monkey
     copy_all(world)
     finish_tree(world.context())
     assert world.end("copied")["status"] == "SUCCEEDED"
+    assert (tmp_path / "out/big").read_bytes() == (tmp_path / "in/big").read_bytes()
+
+
+def test_what_one_write_tells_may_be_the_loss_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = parted(tmp_path)
+    write_all, lost, told = target.write_all, list[int](), list[int]()
+
+    def lose(descriptor: int, data: bytes, offset: int) -> int:
+        block = offset // tuning.BLOCK_BYTES
+        if not lost:  # taken by the client, and never sent
+            lost.append(block)
+            return offset + len(data)
+        if block not in lost and not told:  # the kernel tells it here, once
+            told.append(block)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return write_all(descriptor, data, offset)
+
+    monkeypatch.setattr(target, "write_all", lose)
+    with pytest.raises(Transient, match="EIO"):
+        copy_all(world)
+    monkeypatch.undo()
+    copy_all(world)
+    finish_tree(world.context())
+    assert (lost != told, world.end("copied")["status"]) == (True, "SUCCEEDED")
     assert (tmp_path / "out/big").read_bytes() == (tmp_path / "in/big").read_bytes()

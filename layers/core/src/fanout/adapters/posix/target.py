@@ -144,6 +144,7 @@ class StagedBlocks:
         self._size = size
         self._allowed = allowed
         self._written = SharedDescriptor(self._open_staged)
+        self._refused: OSError | None = None
 
     def _open_staged(self) -> int:
         with self._directories.hold(self._staged, create=True) as staged:
@@ -152,17 +153,33 @@ class StagedBlocks:
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``ports.tree.BlockTarget``; the first block that is written makes the file."""
         try:
-            with self._written.use() as descriptor:
+            with self._written.use() as descriptor, self._noting():
                 write_all(descriptor, data, offset)
                 os.posix_fadvise(descriptor, offset, len(data), os.POSIX_FADV_DONTNEED)  # send it now
         except OSError as error:
             raise self._right.error("write", error) from error
         return ""
 
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Note an error of a write before its descriptor can be closed.
+
+        On NFS it may be that of bytes which another write left to be sent. A kernel tells it once (errseq_t): closing,
+        which then succeeds, would have these bytes count.
+        """
+        try:
+            yield
+        except OSError as error:
+            self._refused = error
+            raise
+
     def sync(self) -> None:
         """See ``ports.tree.BlockTarget``: closing flushes, and its error is that of a write."""
         try:
             self._written.close()
+            refused, self._refused = self._refused, None
+            if refused is not None:
+                raise refused
         except OSError as error:
             raise destination_error("write", error) from error
 
