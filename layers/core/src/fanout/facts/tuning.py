@@ -85,7 +85,7 @@ PROCESSOR_BUSY = 0.7
 THREADS_REVIEW_SECONDS = 0.01
 # Outcomes are handed on at least so often.
 OUTCOMES_EVERY_SECONDS = 0.1
-# Directories that files are taken from in turn.
+# Directories that files are taken from in turn. The ledger's format depends on it: see ``ledger.shard_order``.
 SPREAD_DIRECTORIES = 128
 # Look-ups in a directory of the version before that wait before it is read as a whole, which takes as long as six.
 LOOK_UPS_ONE_BY_ONE = 2
