@@ -60,7 +60,7 @@ class WriteOrder:
         return self._is_said_alone(key) or self._wave(key) == _FIRST or self._name(key).startswith(_WAITING)
 
     def waves(self, waiting: Iterable[str], key: str = "") -> list[list[str]]:
-        """What waits, wave by wave; a write of ``key``, if there is one, belongs to the last one."""
+        """The writes that wait, wave by wave; a write of ``key``, if there is one, belongs to the last one."""
         ranked: dict[int, list[str]] = {}
         alone: list[str] = []
         for one in waiting:
