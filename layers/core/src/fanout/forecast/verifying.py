@@ -24,7 +24,7 @@ SHARD = Overhead(gets=10, puts=7, calls=1, transitions=4)
 
 def shard_of(request: Request) -> Overhead:
     """A shard of the verification; between two mounts each end is read by a function that sees it."""
-    return SHARD + BETWEEN_MOUNTS["verify"].shard if request.between_mounts else SHARD
+    return SHARD + BETWEEN_MOUNTS[Mode.VERIFY].shard if request.between_mounts else SHARD
 
 
 def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:

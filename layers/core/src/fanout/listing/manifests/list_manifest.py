@@ -6,7 +6,7 @@ Between two mounts ListDestination looks them up at the destination, and ListSeg
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 
@@ -109,7 +109,8 @@ def list_manifest(
         while len(waiting) > count:
             row, destination, place = waiting.popleft().result()
             if row.entry is not None:
-                intake.add(row.entry, destination, partial(_same, place))
+                if not implied_by.gave(row):
+                    intake.add(row.entry, destination, partial(_same, place))
             elif not row.implied:
                 refuse(row)
 
@@ -136,19 +137,33 @@ def list_manifest(
 
 
 class _Implied:
-    """The directories above the rows of a verification, each once; one that has a row of its own may come again."""
+    """The directories above the rows of a verification, each once, whether or not it has a row of its own as well.
+
+    Of many that are far apart in the manifest one may come again.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, None] = {}
+        self._given: dict[str, None] = {}
 
     def __call__(self, row: Row) -> list[Row]:
         if not row.of_verification:
             return []
         new = [path for path in parents_of(row.path) if path not in self._known]
-        self._known.update(dict.fromkeys((*new, row.path) if row.path.endswith("/") else new))
-        while len(self._known) > _DIRECTORIES_KEPT:
-            del self._known[next(iter(self._known))]
+        self._keep(self._known, (*new, row.path) if row.path.endswith("/") else new)
         return [Row(path, implied=True) for path in new]
+
+    def gave(self, row: Row) -> bool:
+        """Whether a row with an entry names a directory that was given because of another row; notes one that is."""
+        if row.implied:
+            self._keep(self._given, (row.path,))
+        return not row.implied and row.path in self._given
+
+    @staticmethod
+    def _keep(kept: dict[str, None], paths: Iterable[str]) -> None:
+        kept.update(dict.fromkeys(paths))
+        while len(kept) > _DIRECTORIES_KEPT:
+            del kept[next(iter(kept))]
 
 
 def _same(place: Place) -> Place:
