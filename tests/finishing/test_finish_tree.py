@@ -19,6 +19,7 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import InvalidRequest, ItemError, Superseded, Transient
 from fanout.model.outcome import Reason
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.mounts import fill, reasons
@@ -158,7 +159,8 @@ def test_a_task_whose_window_closes_before_it_finished_anything_leaves_all_to_th
 def test_whatever_the_time_of_a_task_each_directory_is_set(sizes: list[int], reads: int, data: Any) -> None:
     world = World(destination=Recorder())
     assert isinstance(world.destination, Recorder)
-    world.plan()
+    world.list_all(world.plan())
+    partition_shards(world.context())
     expected = {}
     for number, size in enumerate(sizes):
         rows = []

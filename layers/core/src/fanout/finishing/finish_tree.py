@@ -51,11 +51,14 @@ class Round(Struct, frozen=True):
 
 
 def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
-    """All that the run leaves to finish. Raises ``LedgerBroken``."""
+    """All that the run leaves to finish; before it is partitioned, which a limit may refuse, it has copied nothing.
+
+    Raises ``LedgerBroken``.
+    """
     with ThreadPoolExecutor(3) as pool:
         beginning = pool.submit(lambda: list(ledger.keys(keys.BIG_FILES_BEGUN)))
         linking = pool.submit(lambda: links_of(ledger) if is_partitioned(ledger) else [])
-        making = pool.submit(made_directories, ledger)
+        making = pool.submit(lambda: made_directories(ledger) if is_partitioned(ledger) else {})
     begun = [] if plan.request.course.compares else beginning.result()
     ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in linking.result()]
     return ToFinish(begun, ranges, making.result())
