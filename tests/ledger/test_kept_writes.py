@@ -239,3 +239,24 @@ def test_what_is_new_as_far_as_a_task_knows_waits_and_is_no_other_attempts_when_
     kept.settle()
     assert not kept.put_new(key, b"again")
     assert store.get(key) == b"mine"
+
+
+def test_what_is_new_is_no_other_attempts_either_where_it_fills_what_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanout.ledger.kept._WAITING_BYTES", 10)
+    store, key = Written(), f"{RUN}segments/round-0001-done.json"
+    kept = kept_of(store)
+    kept.put(f"{RUN}shards/0.jsonl.gz", bytes(6))
+    MemoryStore.put(store, key, b"another's")
+    with pytest.raises(Transient):
+        kept.put_new(key, b"mine!")
+    assert store.get(key) == b"another's"
+
+
+def test_what_was_new_may_be_written_again() -> None:
+    store, key = Written(), f"{RUN}segments/round-0001-done.json"
+    kept = kept_of(store)
+    kept.put_new(key, b"first")
+    kept.settle()
+    kept.put(key, b"second")
+    kept.settle()
+    assert store.get(key) == b"second"

@@ -74,9 +74,11 @@ class KeptStore:
         """See ``ports.store.WorkStore``. Where one that waits finds another's, what sends it raises ``Transient``."""
         is_unknown = self._names is not None and not self._holds(self._names, key)
         self._writes(key)
-        if is_unknown and self._has_let_wait(key, data):
-            self._new.add(key)
-            return True
+        if is_unknown:
+            self._new.add(key)  # first: what waits may be sent at any moment
+            if self._has_let_wait(key, data):
+                return True
+            self._new.discard(key)
         is_new = self._with_waiting(lambda: self._store.put_new(key, data), key)
         if is_new:
             self._wrote(key, data)
@@ -218,6 +220,7 @@ class KeptStore:
             self._store.put(key, data)
         elif not self._store.put_new(key, data) and self._store.get(key) != data:  # else an answer was lost
             raise Transient(f"{key} was written by another attempt")
+        self._new.discard(key)
         with self._lock:
             if self._waiting.get(key) is data:  # else it was written again, which waits
                 del self._waiting[key]
