@@ -11,7 +11,7 @@ from fanout.request.checked import fields_of
 from fanout.request.command_line import NOT_OPTIONS, command_of, options
 from fanout.request.course import Mode
 from fanout.request.parse import Fields
-from fanout.request.rows import PANELS
+from fanout.request.traits import PANELS
 
 ENDS = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 
@@ -19,7 +19,7 @@ ENDS = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 def test_every_field_has_an_option_of_its_own_in_a_part_of_the_help() -> None:
     assert options().keys() == {field.path for field in fields_of(Fields)} - NOT_OPTIONS
     assert len({field.option for field in options().values()}) == len(options())
-    assert {field.row.panel for field in options().values()} == set(PANELS)
+    assert {field.traits.panel for field in options().values()} == set(PANELS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fanout.request.parse import Fields
 
 def test_a_word_of_another_tool_is_no_field() -> None:
     fields = list(fields_of(Fields))
-    words = {word for field in fields for word in field.row.words}
+    words = {word for field in fields for word in field.traits.words}
     assert not {field.path.rpartition(".")[2] for field in fields} & words
 
 

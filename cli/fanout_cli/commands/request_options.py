@@ -16,7 +16,7 @@ from fanout.request.command_line import options
 from fanout.request.course import Mode
 from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
-from fanout.request.rows import COMMON
+from fanout.request.traits import COMMON
 from fanout_cli.command_error import CommandError
 
 # The field that a command turns round: its option is given for what is the default of a document.
@@ -36,7 +36,7 @@ class FieldOption(NamedTuple):
 
     @property
     def panel(self) -> str:
-        return self.field.row.panel
+        return self.field.traits.panel
 
     @property
     def kind(self) -> Any:
@@ -159,7 +159,7 @@ def _metavar(field: Field) -> str:
         return f"[{'|'.join(words)}]"
     if kind is dict:
         return "NAME=VALUE"
-    return field.row.value or ("NUMBER" if field.has_unit or kind in (int, float) else "TEXT")
+    return field.traits.value or ("NUMBER" if field.has_unit or kind in (int, float) else "TEXT")
 
 
 def _number(text: str) -> Any:

@@ -10,7 +10,7 @@ import typer
 from typer._click.exceptions import UsageError
 
 from fanout.request.course import Mode
-from fanout.request.rows import COMMON
+from fanout.request.traits import COMMON
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.help import QuickCommand
 from fanout_cli.commands.request_options import (

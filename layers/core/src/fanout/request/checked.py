@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 from fanout.facts.units import MIB
 from fanout.model.document import number_problem
 from fanout.model.errors import InvalidRequest, did_you_mean, meant
-from fanout.request.rows import Row, row_of, said_of
+from fanout.request.traits import Traits, said_of, traits_of
 from fanout.request.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
@@ -37,7 +37,7 @@ class Field(NamedTuple):
     default: str
     meaning: str
     option: str
-    row: Row
+    traits: Traits
     kind: Any
     has_unit: bool
 
@@ -59,19 +59,19 @@ def fields_of(fields: type[Struct]) -> Iterator[Field]:
     """Each field, those that are required first; those of an object with its name before theirs."""
     for one in sorted(structs.fields(fields), key=lambda field: not field.required):
         kind, meta = kind_of(one.type)
-        row = row_of(one.type)
+        traits = traits_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
             for inner in fields_of(kind):
-                option = f"{row.option}-{inner.option}" if row.option else inner.option
+                option = f"{traits.option}-{inner.option}" if traits.option else inner.option
                 yield inner._replace(path=f"{one.encode_name}.{inner.path}", option=option)
             continue
         default = "required" if one.required else _default(one.default)
         meaning = str(meta.description) if meta else ""
-        option = row.option or one.encode_name.replace("_", "-")
+        option = traits.option or one.encode_name.replace("_", "-")
         kind = kind_of(kind)[0]
         plain = {Mapping: dict, list: list}.get(get_origin(kind), kind)
         has_unit = meta is not None and bool((meta.extra or {}).get("units"))
-        yield Field(one.encode_name, _allowed(one.type), default, meaning, option, row, plain, has_unit)
+        yield Field(one.encode_name, _allowed(one.type), default, meaning, option, traits, plain, has_unit)
 
 
 def kind_of(annotation: Any) -> tuple[Any, Meta | None]:
@@ -231,4 +231,4 @@ def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str
 def fields_meant(word: str, fields: Iterable[Field]) -> tuple[str, ...]:
     """Those of the fields that do what a word of another tool says, however its parts are joined."""
     said = word.strip("-").replace("-", "_").lower()
-    return tuple(field.path for field in fields if said in field.row.words)
+    return tuple(field.path for field in fields if said in field.traits.words)

@@ -12,7 +12,7 @@ from fanout.request.checked import Field, fields_of
 from fanout.request.course import Mode
 from fanout.request.mode_fields import why_not
 from fanout.request.parse import Fields
-from fanout.request.rows import PANELS
+from fanout.request.traits import PANELS
 
 # The modes that have a command of their own.
 VERBS = (Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.PLAN, Mode.VERIFY)
@@ -23,8 +23,8 @@ NOT_OPTIONS = frozenset({"source", "destination", "mode", "resume_from"})
 @cache
 def options() -> Mapping[str, Field]:
     """The fields that an option fills, by their paths, in the order of the help."""
-    shown = [field for field in fields_of(Fields) if field.row.panel]
-    shown.sort(key=lambda field: (PANELS.index(field.row.panel), field.row.at))
+    shown = [field for field in fields_of(Fields) if field.traits.panel]
+    shown.sort(key=lambda field: (PANELS.index(field.traits.panel), field.traits.at))
     return {field.path: field for field in shown}
 
 

@@ -20,7 +20,7 @@ from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import ArchivedPolicy, HeldRule, Restore
 from fanout.request.parts.symlinks import Symlinks
-from fanout.request.rows import COMMON, DELETING, FILTERS, OBJECTS, PROOF, SPEED, Decides, Row
+from fanout.request.traits import COMMON, DELETING, FILTERS, OBJECTS, PROOF, SPEED, Decides, Traits
 
 # Values of ``Options.calibration`` besides the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
@@ -94,7 +94,7 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
     requester_pays: Annotated[
         bool,
         Meta(description="the stack's account pays for requests to a requester-pays bucket, and for what it reads"),
-        Row(OBJECTS, words=("request_payer",)),
+        Traits(OBJECTS, words=("request_payer",)),
     ] = False
     expected_owner: Annotated[
         str,
@@ -103,7 +103,7 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
             description="account that must own the bucket: S3 refuses each request to one of another; default: any",
             extra_json_schema={"allowed": "12 digits"},
         ),
-        Row(OBJECTS, option="owner"),
+        Traits(OBJECTS, option="owner"),
     ] = ""
     role: Annotated[
         str,
@@ -113,7 +113,7 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
             " AssumableRoleArns names; between two buckets it does so at both, as S3 copies for one identity",
             extra_json_schema={"allowed": "the ARN of a role"},
         ),
-        Row(OBJECTS, at=1),
+        Traits(OBJECTS, at=1),
     ] = ""
     external_id: Annotated[
         str,
@@ -122,7 +122,7 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
             description="external id with which the role is assumed",
             extra_json_schema={"allowed": "2 to 1224 letters, digits and + = , . @ : / _ -"},
         ),
-        Row(OBJECTS, at=1),
+        Traits(OBJECTS, at=1),
     ] = ""
 
 
@@ -137,7 +137,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " ends; plan: only say what a copy and a sync would do; rollback: publish the version again that the source"
             " names"
         ),
-        Row(decides=Decides.ACTION, words=("delete", "delete_after", "delete_excluded")),
+        Traits(decides=Decides.ACTION, words=("delete", "delete_after", "delete_excluded")),
     ] = Mode.COPY
     verify: Annotated[
         Verify,
@@ -146,7 +146,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify; a"
             " move takes all, or content"
         ),
-        Row(COMMON, at=1, decides=Decides.OBJECT),
+        Traits(COMMON, at=1, decides=Decides.OBJECT),
     ] = Verify.NONE
     certificate: Annotated[
         bool,
@@ -154,7 +154,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="sign a certificate where both trees are proven equal; with mode verify, or verify all or"
             " content; reads both ends in full"
         ),
-        Row(PROOF, decides=Decides.OBJECT),
+        Traits(PROOF, decides=Decides.OBJECT),
     ] = False
     checksums: Annotated[
         Checksums,
@@ -162,7 +162,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="of objects that S3 keeps no checksum of, where both whole trees are compared: read: they are"
             " read; computed: S3 Batch Operations computes them first"
         ),
-        Row(PROOF, decides=Decides.WORK),
+        Traits(PROOF, decides=Decides.WORK),
     ] = Checksums.READ
     compare: Annotated[
         Compare,
@@ -170,7 +170,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="what is left as it is; size-mtime: what looks the same; checksum: what holds the same bytes;"
             " always: nothing"
         ),
-        Row(COMMON, words=("checksum", "size_only", "ignore_times", "exact_timestamps")),
+        Traits(COMMON, words=("checksum", "size_only", "ignore_times", "exact_timestamps")),
     ] = Compare.SIZE_MTIME
     overwrite: Annotated[
         Overwrite,
@@ -178,17 +178,17 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="whether a changed entry replaces a file or object in its place; if-newer: only if the source's"
             " is newer. What is left is skipped"
         ),
-        Row(COMMON, words=("ignore_existing", "no_clobber", "update", "if_source_newer")),
+        Traits(COMMON, words=("ignore_existing", "no_clobber", "update", "if_source_newer")),
     ] = Overwrite.ALWAYS
     symlinks: Annotated[
         Symlinks,
         Meta(description="keep: as symlinks; follow: copy what they lead to, within the source; skip: leave them out"),
-        Row(FILTERS, at=1, words=("links", "copy_links", "follow_symlinks", "no_follow_symlinks")),
+        Traits(FILTERS, at=1, words=("links", "copy_links", "follow_symlinks", "no_follow_symlinks")),
     ] = Symlinks.KEEP
     on_conflict: Annotated[
         OnConflict,
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
-        Row(FILTERS, at=1),
+        Traits(FILTERS, at=1),
     ] = OnConflict.FAIL
     archived: Annotated[
         ArchivedPolicy,
@@ -196,12 +196,12 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="unrestored objects in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING: fail:"
             " failed entries; skip: left out, their copies stay; restore: the run restores, waits, and copies them"
         ),
-        Row(OBJECTS, at=-1, words=("force_glacier_transfer", "ignore_glacier_warnings"), decides=Decides.OBJECT),
+        Traits(OBJECTS, at=-1, words=("force_glacier_transfer", "ignore_glacier_warnings"), decides=Decides.OBJECT),
     ] = ArchivedPolicy.FAIL
     restore: Annotated[
         Restore,
         Meta(description="how archived: restore has objects restored"),
-        Row(option="restore", decides=Decides.OBJECT),
+        Traits(option="restore", decides=Decides.OBJECT),
     ] = field(default_factory=Restore)
     allow_empty_source: Annotated[
         bool,
@@ -209,44 +209,44 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="whether a source may hold nothing: true: with a warning; false: the run is refused before"
             " anything is copied or deleted"
         ),
-        Row(DELETING, decides=Decides.WORK),
+        Traits(DELETING, decides=Decides.WORK),
     ] = True
     report_entries: Annotated[
         ReportEntries,
         Meta(description="what the run writes into entries/, a JSON line each: none; failed or rejected entries; all"),
-        Row(PROOF, decides=Decides.WORK),
+        Traits(PROOF, decides=Decides.WORK),
     ] = ReportEntries.NONE
     source_bucket: Annotated[
         BucketOptions,
         Meta(description="how the source's bucket is asked; a manifest in it too"),
-        Row(option="source", decides=Decides.WORK),
+        Traits(option="source", decides=Decides.WORK),
     ] = field(default_factory=BucketOptions)
     destination_bucket: Annotated[
         BucketOptions,
         Meta(description="how the destination's bucket is asked"),
-        Row(option="destination", decides=Decides.WORK),
+        Traits(option="destination", decides=Decides.WORK),
     ] = field(default_factory=BucketOptions)
     publish: (
         Annotated[
             Publish,
             Meta(description="copy into a new version next to the old ones, and switch a symlink once it is whole"),
-            Row(decides=Decides.ACTION),
+            Traits(decides=Decides.ACTION),
         ]
         | None
     ) = None
     delete_guard: Annotated[
-        DeleteGuard, Meta(description="the most that a sync deletes"), Row(decides=Decides.ACTION)
+        DeleteGuard, Meta(description="the most that a sync deletes"), Traits(decides=Decides.ACTION)
     ] = field(default_factory=DeleteGuard)
     attributes: Annotated[GivenAttributes, Meta(description="attributes of copies whose objects name none")] = field(
         default_factory=GivenAttributes
     )
-    limits: Annotated[Limits, Meta(description="what the run may use"), Row(decides=Decides.WORK)] = field(
+    limits: Annotated[Limits, Meta(description="what the run may use"), Traits(decides=Decides.WORK)] = field(
         default_factory=Limits
     )
     prices: Annotated[
         Mapping[str, Annotated[float, Meta(ge=0)]],
         Meta(description=f"dollars in place of those of the forecast's table: {', '.join(PRICES)}"),
-        Row(SPEED, at=4, option="price", decides=Decides.WORK),
+        Traits(SPEED, at=4, option="price", decides=Decides.WORK),
     ] = field(default_factory=dict)
     calibration: Annotated[
         str,
@@ -256,7 +256,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " or of the probe of that id",
             extra_json_schema={"allowed": "`newest`, `none`, or the id of a probe"},
         ),
-        Row(SPEED, at=3, decides=Decides.WORK),
+        Traits(SPEED, at=3, decides=Decides.WORK),
     ] = NEWEST
 
     @property

@@ -23,7 +23,7 @@ from fanout.request.parts.limits import LARGEST, FunctionSize, Limits
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.request import Request, check_request
-from fanout.request.rows import COMMON, DELETING, FILTERS, OBJECTS, Row
+from fanout.request.traits import COMMON, DELETING, FILTERS, OBJECTS, Traits
 from fanout.request.units import Size, age_of, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
@@ -53,7 +53,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: Annotated[str, Meta(description="the tree to read: s3://bucket/prefix/ or efs://MOUNT/path")]
     destination: Annotated[str, Meta(description="the tree to write: efs://MOUNT/path or s3://bucket/prefix/")]
     storage_class: Annotated[
-        StorageClass | None, Meta(description="of the objects written; default: the bucket's"), Row(OBJECTS, at=-2)
+        StorageClass | None, Meta(description="of the objects written; default: the bucket's"), Traits(OBJECTS, at=-2)
     ] = None
     kms_key_id: Annotated[
         str,
@@ -62,17 +62,17 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="KMS key (id, alias or ARN) of the objects written; default: the bucket's",
             extra_json_schema={"allowed": "the id, alias/NAME or ARN of a KMS key"},
         ),
-        Row(OBJECTS, at=-2, words=("sse_kms_key_id",)),
+        Traits(OBJECTS, at=-2, words=("sse_kms_key_id",)),
     ] = ""
     content_type: Annotated[
         Literal["guess", "none"] | None,
         Meta(description="of files written to S3: guess (the default) by the name's ending, or none"),
-        Row(OBJECTS, at=-2),
+        Traits(OBJECTS, at=-2),
     ] = None
     object_tags: Annotated[
         Mapping[str, str],
         Meta(description="tags of each object written; inside S3 over those of its source, of which the others stay"),
-        Row(OBJECTS, at=-1, option="tag"),
+        Traits(OBJECTS, at=-1, option="tag"),
     ] = field(default_factory=dict)
     object_metadata: Annotated[
         Mapping[str, str],
@@ -80,12 +80,12 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="user metadata of each object written, by names without x-amz-meta-;"
             " inside S3 over that of its source, of which the rest stays"
         ),
-        Row(OBJECTS, at=-1, option="metadata"),
+        Traits(OBJECTS, at=-1, option="metadata"),
     ] = field(default_factory=dict)
     object_acl: Annotated[
         Literal["bucket-owner-full-control"] | None,
         Meta(description="of the objects written, for a bucket that demands it; default: none is named"),
-        Row(OBJECTS, at=-2, words=("acl",)),
+        Traits(OBJECTS, at=-2, words=("acl",)),
     ] = None
     include: Annotated[
         list[str],
@@ -94,7 +94,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description=f"globs: what matches none is skipped; default: all; with exclude at most"
             f" {GLOB_CHARACTERS:,} characters",
         ),
-        Row(COMMON, at=-1, value="GLOB", words=_FILTERING),
+        Traits(COMMON, at=-1, value="GLOB", words=_FILTERING),
     ] = field(default_factory=list)
     exclude: Annotated[
         list[str],
@@ -102,40 +102,40 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
             max_length=GLOBS,
             description=f"globs: what matches one is skipped; with include at most {GLOB_CHARACTERS:,} characters",
         ),
-        Row(COMMON, at=-1, value="GLOB", words=_FILTERING),
+        Traits(COMMON, at=-1, value="GLOB", words=_FILTERING),
     ] = field(default_factory=list)
     min_size: Annotated[
         Size | None,
         Meta(description='smaller files are skipped; bytes, or text as "10 MiB"'),
-        Row(FILTERS, value="SIZE"),
+        Traits(FILTERS, value="SIZE"),
     ] = None
     max_size: Annotated[
         Size | None,
         Meta(description='larger files are skipped; bytes, or text as "10 MiB"'),
-        Row(FILTERS, value="SIZE"),
+        Traits(FILTERS, value="SIZE"),
     ] = None
     modified_after: Annotated[
-        str | None, Meta(description="older files are skipped; ISO 8601 with its zone"), Row(FILTERS, value="TIME")
+        str | None, Meta(description="older files are skipped; ISO 8601 with its zone"), Traits(FILTERS, value="TIME")
     ] = None
     modified_before: Annotated[
         str | None,
         Meta(description="files of this time or newer are skipped; ISO 8601 with its zone"),
-        Row(FILTERS, value="TIME"),
+        Traits(FILTERS, value="TIME"),
     ] = None
     older_than: Annotated[
         str | None,
         Meta(description='files whose mtime is no older than this when the run begins are skipped; an age as "30d"'),
-        Row(FILTERS, value="AGE", words=("min_age",)),
+        Traits(FILTERS, value="AGE", words=("min_age",)),
     ] = None
     newer_than: Annotated[
         str | None,
         Meta(description='files whose mtime is older than this when the run begins are skipped; an age as "6h"'),
-        Row(FILTERS, value="AGE", words=("max_age",)),
+        Traits(FILTERS, value="AGE", words=("max_age",)),
     ] = None
     manifest: Annotated[
         str | None,
         Meta(description="s3://bucket/key of a list of what to copy, instead of listing the source"),
-        Row(FILTERS, value="S3-URL", words=("files_from",)),
+        Traits(FILTERS, value="S3-URL", words=("files_from",)),
     ] = None
     backup_to: Annotated[
         str | None,
@@ -143,7 +143,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="efs://MOUNT/path outside the destination's tree: keeps there, under the run's id, what a copy"
             " replaces and a sync deletes; default: nothing is kept"
         ),
-        Row(DELETING, value="PLACE", words=("backup_dir",)),
+        Traits(DELETING, value="PLACE", words=("backup_dir",)),
     ] = None
     resume_from: Annotated[
         str | None,

@@ -21,7 +21,7 @@ from fanout.request.options import BucketOptions, Checksums, OnConflict, Options
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
-from fanout.request.rows import Decides, Row, row_of
+from fanout.request.traits import Decides, Traits, traits_of
 
 
 class Request(Options, frozen=True, kw_only=True):
@@ -32,11 +32,11 @@ class Request(Options, frozen=True, kw_only=True):
 
     source: Location
     destination: Location
-    objects: Annotated[ObjectOptions, Row(decides=Decides.OBJECT)] = field(default_factory=ObjectOptions)
+    objects: Annotated[ObjectOptions, Traits(decides=Decides.OBJECT)] = field(default_factory=ObjectOptions)
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
-    backup_to: Annotated[MountLocation | None, Row(decides=Decides.ACTION)] = None
-    function: Annotated[FunctionSize, Row(decides=Decides.WORK)] = FunctionSize()
+    backup_to: Annotated[MountLocation | None, Traits(decides=Decides.ACTION)] = None
+    function: Annotated[FunctionSize, Traits(decides=Decides.WORK)] = FunctionSize()
 
     @property
     def course(self) -> Course:
@@ -117,7 +117,7 @@ class Request(Options, frozen=True, kw_only=True):
 @cache
 def fields_up_to(last: Decides) -> frozenset[str]:
     """The fields of a request in this class and in those before it."""
-    return frozenset(one.name for one in fields(Request) if row_of(one.type).decides <= last)
+    return frozenset(one.name for one in fields(Request) if traits_of(one.type).decides <= last)
 
 
 def digest_without(request: Request, last: Decides) -> str:

@@ -36,7 +36,7 @@ from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
 from fanout.request.request import Request, fields_up_to
-from fanout.request.rows import Decides
+from fanout.request.traits import Decides
 
 OR_AGAIN = "leave the field out, or start the request again without resume_from"
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.

@@ -24,7 +24,7 @@ the same, inside or above its own:
 At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
 nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
 
-Two transfers are the same if their requests differ only in how they work (``request.rows``).
+Two transfers are the same if their requests differ only in how they work (``request.traits``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import digest_without, is_fenced
-from fanout.request.rows import Decides
+from fanout.request.traits import Decides
 
 
 class Writers(Struct, frozen=True):

@@ -42,7 +42,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import BigFile, Receipt
 from fanout.request.plan import Plan
 from fanout.request.request import fields_up_to
-from fanout.request.rows import Decides
+from fanout.request.traits import Decides
 from fanout.shards.big_files import parts_of_big_files
 from fanout.verifying.moved import Proven, is_copy_of
 from fanout.verifying.verify_rules import Indexes, rules_of

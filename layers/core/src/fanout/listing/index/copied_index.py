@@ -35,7 +35,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.request.request import digest_without, knows_extras
-from fanout.request.rows import Decides
+from fanout.request.traits import Decides
 from fanout.shards.rounds import IndexFile
 
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.

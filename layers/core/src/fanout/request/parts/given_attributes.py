@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Kind, whole_seconds
 from fanout.request.object_options import USER_PREFIX
-from fanout.request.rows import ATTRIBUTES, Row
+from fanout.request.traits import ATTRIBUTES, Traits
 
 _LAST_ID = 2**32 - 2  # chown(2) takes the number after it for "leave as it is"
 _SET_ID = stat.S_ISUID | stat.S_ISGID
@@ -46,11 +46,15 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
     """The attributes of copies whose source has none or, with ``override``, of all. Modes are octal text."""
 
     uid: (
-        Annotated[int, Meta(ge=0, le=_LAST_ID, description="owner of copies whose object names none"), Row(ATTRIBUTES)]
+        Annotated[
+            int, Meta(ge=0, le=_LAST_ID, description="owner of copies whose object names none"), Traits(ATTRIBUTES)
+        ]
         | None
     ) = None
     gid: (
-        Annotated[int, Meta(ge=0, le=_LAST_ID, description="group of copies whose object names none"), Row(ATTRIBUTES)]
+        Annotated[
+            int, Meta(ge=0, le=_LAST_ID, description="group of copies whose object names none"), Traits(ATTRIBUTES)
+        ]
         | None
     ) = None
     file_mode: Annotated[
@@ -60,7 +64,7 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
             description="mode of files whose object names none; default: 0644",
             extra_json_schema={"allowed": 'octal text from "0000" to "0777"'},
         ),
-        Row(ATTRIBUTES),
+        Traits(ATTRIBUTES),
     ] = ""
     directory_mode: Annotated[
         str,
@@ -69,7 +73,7 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
             description="mode of directories whose object names none, or that keys imply; default: 0755",
             extra_json_schema={"allowed": 'octal text from "0000" to "0777", with the set-gid bit to "2777"'},
         ),
-        Row(ATTRIBUTES),
+        Traits(ATTRIBUTES),
     ] = ""
     mtime: Annotated[
         Mtime | None,
@@ -77,22 +81,22 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
             description="mtime of copies whose object names none: the Last-Modified, as by default;"
             " or now: the time of the copy"
         ),
-        Row(ATTRIBUTES),
+        Traits(ATTRIBUTES),
     ] = None
     read_from: Annotated[
         Tool | None,
         Meta(description="read the attributes that this tool wrote, where the object names none as AWS's services do"),
-        Row(ATTRIBUTES, option="attributes-from"),
+        Traits(ATTRIBUTES, option="attributes-from"),
     ] = None
     set_ids: Annotated[
         bool,
         Meta(description="keep the set-uid and set-gid bits of files that objects name, for any owner"),
-        Row(ATTRIBUTES, option="keep-set-ids"),
+        Traits(ATTRIBUTES, option="keep-set-ids"),
     ] = False
     override: Annotated[
         bool,
         Meta(description="give these attributes to every copy, whatever its source names; also from a mount"),
-        Row(ATTRIBUTES, option="override-attributes"),
+        Traits(ATTRIBUTES, option="override-attributes"),
     ] = False
 
     @property

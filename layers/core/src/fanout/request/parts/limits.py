@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from fanout.facts import aws, tuning
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
-from fanout.request.rows import COMMON, DELETING, SPEED, Row
+from fanout.request.traits import COMMON, DELETING, SPEED, Traits
 
 MB_PER_GB = 1000  # as Lambda bills
 
@@ -53,7 +53,7 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0, description="entries that a sync or a move deletes at most; default: no such limit", extra=UNITS
             ),
-            Row(DELETING, at=1, option="max-delete"),
+            Traits(DELETING, at=1, option="max-delete"),
         ]
         | None
     ) = None
@@ -66,7 +66,7 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
                 description="a sync that would delete more than this percent of the destination's entries, as"
                 f" filtered, is refused; default: {DEFAULT_PERCENT:g}; not for a move",
             ),
-            Row(DELETING, at=1, option="max-delete-percent"),
+            Traits(DELETING, at=1, option="max-delete-percent"),
         ]
         | None
     ) = None
@@ -81,7 +81,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     max_concurrency: Annotated[
         int,
         Meta(ge=1, le=aws.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
-        Row(SPEED, at=-1, words=("transfers", "checkers", "concurrency", "numworkers", "threads")),
+        Traits(SPEED, at=-1, words=("transfers", "checkers", "concurrency", "numworkers", "threads")),
     ] = 0
     shard_seconds: Annotated[
         float,
@@ -90,7 +90,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             le=aws.FUNCTION_SECONDS_MOST / 2,
             description="predicted seconds of a shard, at most half of the stack's FunctionSeconds",
         ),
-        Row(SPEED, at=2),
+        Traits(SPEED, at=2),
     ] = 60.0
     split_bytes: Annotated[
         int,
@@ -99,7 +99,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             description="a file of this size is copied in blocks by several functions",
             extra=UNITS,
         ),
-        Row(SPEED, at=2, value="SIZE"),
+        Traits(SPEED, at=2, value="SIZE"),
     ] = tuning.SPLIT_BYTES
     credit_reserve_percent: Annotated[
         float,
@@ -108,7 +108,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             le=100,
             description="burst credits that stay for others, percent of the most",
         ),
-        Row(SPEED, at=1),
+        Traits(SPEED, at=1),
     ] = CREDIT_RESERVE_PERCENT
     bytes_per_second: (
         Annotated[
@@ -118,7 +118,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
                 description="bytes a second, all functions together; default: no limit",
                 extra=RATES,
             ),
-            Row(
+            Traits(
                 COMMON,
                 at=2,
                 option="rate",
@@ -132,7 +132,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             float,
             Meta(ge=1, description="the run stops cleanly after so long, and can be resumed; default: no such limit"),
-            Row(SPEED, words=("max_duration",)),
+            Traits(SPEED, words=("max_duration",)),
         ]
         | None
     ) = None
@@ -144,7 +144,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
                 description="a run whose forecast is over it is refused; one that has spent it stops cleanly, to be"
                 " resumed; default: no such limit",
             ),
-            Row(SPEED),
+            Traits(SPEED),
         ]
         | None
     ) = None
@@ -154,7 +154,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             description='the cheapest plan that ends by then is taken, and a run refused where none does: "4h" from its'
             ' begin, "06:00 Europe/Berlin", which comes next, or an ISO 8601 time; default: no such time'
         ),
-        Row(SPEED, value="TIME"),
+        Traits(SPEED, value="TIME"),
     ] = ""
     window: Annotated[
         str,
@@ -162,7 +162,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             description='the run works only in these hours: "22:00-06:00 Europe/Berlin", or with the days on which it'
             ' opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
         ),
-        Row(SPEED, value="HOURS"),
+        Traits(SPEED, value="HOURS"),
     ] = ""
     files_per_second: (
         Annotated[
@@ -172,7 +172,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
                 description="entries a second of all functions together; default: no limit",
                 extra=RATES,
             ),
-            Row(SPEED, at=-1, words=("tpslimit",)),
+            Traits(SPEED, at=-1, words=("tpslimit",)),
         ]
         | None
     ) = None

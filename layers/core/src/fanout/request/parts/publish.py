@@ -15,7 +15,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from fanout.request.rows import PUBLISHING, Row
+from fanout.request.traits import PUBLISHING, Traits
 
 # The directory of the versions, next to the link.
 VERSIONS = "versions"
@@ -38,17 +38,17 @@ class Publish(Struct, frozen=True, forbid_unknown_fields=True):
             " whole; readers follow it",
             extra_json_schema={"allowed": "a name without /, not versions, and no . at its beginning"},
         ),
-        Row(PUBLISHING, option="publish"),
+        Traits(PUBLISHING, option="publish"),
     ]
     keep: Annotated[
         int,
         Meta(ge=1, le=MOST_KEPT, description="versions that stay, the published one counted; older ones are removed"),
-        Row(PUBLISHING, option="keep-versions"),
+        Traits(PUBLISHING, option="keep-versions"),
     ] = 5
     keep_hours: Annotated[
         float,
         Meta(ge=0, description="a version stays for so long after it was last live, however many there are"),
-        Row(PUBLISHING, at=-1),
+        Traits(PUBLISHING, at=-1),
     ] = 0.0
 
 

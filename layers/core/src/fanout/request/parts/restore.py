@@ -19,7 +19,7 @@ from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.model.outcome import Reason
 from fanout.request.course import Course
-from fanout.request.rows import OBJECTS, Row
+from fanout.request.traits import OBJECTS, Traits
 
 
 class ArchivedPolicy(StrEnum):
@@ -49,7 +49,7 @@ class Restore(Struct, frozen=True, forbid_unknown_fields=True):
             description="standard: GLACIER within 5 hours, DEEP_ARCHIVE within 12; bulk: the cheapest, within 12 and 48"
             " hours; expedited: minutes, at a high price; DEEP_ARCHIVE has no expedited"
         ),
-        Row(OBJECTS),
+        Traits(OBJECTS),
     ] = Tier.STANDARD
     days: Annotated[
         int,
@@ -59,7 +59,7 @@ class Restore(Struct, frozen=True, forbid_unknown_fields=True):
             description="how long S3 keeps the restored copy of an object in GLACIER or DEEP_ARCHIVE, at the price of"
             " STANDARD",
         ),
-        Row(OBJECTS),
+        Traits(OBJECTS),
     ] = DAYS
 
     def refusal(self, archive: str) -> ItemError | None:

@@ -1,4 +1,4 @@
-"""A row for each field of a request, behind its ``Meta``: all that is said of it besides its bounds and its meaning.
+"""The traits of each field of a request, behind its ``Meta``: all that is said of it besides bounds and meaning.
 
 | class  | decides                               | a resumed run | the same transfer | the index of another run |
 |--------|---------------------------------------|---------------|-------------------|--------------------------|
@@ -33,7 +33,7 @@ class Decides(IntEnum):
     TREES = 4
 
 
-class Row(Struct, frozen=True):
+class Traits(Struct, frozen=True):
     """A field on the command line, in other tools, and between runs.
 
     ``panel`` is its part of the help, empty where no option fills it, ``at`` its place there: by their order in the
@@ -50,9 +50,9 @@ class Row(Struct, frozen=True):
     decides: Decides = Decides.TREES
 
 
-def row_of(annotation: Any) -> Row:
-    """The row of a type, or of the first of several; an empty one where it has none."""
-    return next((one for one in said_of(annotation) if isinstance(one, Row)), Row())
+def traits_of(annotation: Any) -> Traits:
+    """The traits of a type, or of the first of several; empty ones where it has none."""
+    return next((one for one in said_of(annotation) if isinstance(one, Traits)), Traits())
 
 
 def said_of(annotation: Any) -> Iterator[Any]:
