@@ -23,7 +23,7 @@ from fanout.efs.load import S3Requests, Work, lists_of_directories
 from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
 from fanout.facts import aws, tuning
-from fanout.forecast.way import Steps
+from fanout.forecast.way import Overheads
 from fanout.model.location import Location
 from fanout.request.request import Request
 
@@ -36,8 +36,12 @@ DELETE_OBJECTS_SECONDS = 0.5
 
 # Of the deletion of extras, and of what was proven: who deletes reads what each shard proved.
 DELETING = {
-    False: Steps(Overhead(gets=32, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)),
-    True: Steps(Overhead(gets=40, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)),
+    False: Overheads(
+        Overhead(gets=32, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)
+    ),
+    True: Overheads(
+        Overhead(gets=40, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)
+    ),
 }
 
 

@@ -18,13 +18,13 @@ from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.forecast.between_regions import to_copy
 from fanout.forecast.deleting import EFS_LOOK_SECONDS, deleted, deleting
 from fanout.forecast.verifying import verified, verifying
-from fanout.forecast.way import Steps
+from fanout.forecast.way import Overheads
 from fanout.request.options import Verify
 from fanout.request.request import Request
 from fanout.restoring.forecast import restored, restoring
 
 # Requests to the work bucket, calls and states of a publication; of a shard that links what the version before holds.
-PUBLISHING = Steps(Overhead(gets=16, puts=6, calls=1, transitions=2), Overhead(gets=1, puts=2))
+PUBLISHING = Overheads(Overhead(gets=16, puts=6, calls=1, transitions=2), Overhead(gets=1, puts=2))
 LINKED_SHARD = Overhead(gets=4, puts=1)
 
 

@@ -67,7 +67,7 @@ def walk_listing(entries: int, functions: int) -> ListingWalk:
 COLD_SECONDS, WARM_SECONDS, REQUEST_SECONDS = 1.5, 0.05, 0.02
 
 
-class Steps(Struct, frozen=True):
+class Overheads(Struct, frozen=True):
     """Gets and puts (lists too) to the work bucket, calls of functions, states: of a run, and of each of its shards."""
 
     run: Overhead = Overhead()
@@ -79,11 +79,11 @@ class Steps(Struct, frozen=True):
 ROUND = Overhead(gets=12, puts=2, calls=1, transitions=5)
 SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
 RUNS = {
-    "copy": Steps(
+    "copy": Overheads(
         Overhead(gets=54, puts=34, calls=5, transitions=11),
         Overhead(gets=7, puts=6, calls=1, transitions=4),
     ),
-    "verify": Steps(
+    "verify": Overheads(
         Overhead(gets=14, puts=18, calls=4, transitions=5),
         Overhead(gets=8, puts=7, calls=1, transitions=4),
     ),
@@ -91,12 +91,12 @@ RUNS = {
 AROUND_SHARDS = {"copy": Overhead(gets=1, transitions=9), "verify": Overhead(transitions=4)}
 # More where the destination is a mount, and where a function sees one of two.
 TO_MOUNT = {
-    "copy": Steps(Overhead(gets=6, puts=2)),
-    "verify": Steps(Overhead(gets=4, puts=1), Overhead(gets=1, puts=1)),
+    "copy": Overheads(Overhead(gets=6, puts=2)),
+    "verify": Overheads(Overhead(gets=4, puts=1), Overhead(gets=1, puts=1)),
 }
 BETWEEN_MOUNTS = {
-    "copy": Steps(Overhead(gets=25, calls=2, transitions=4), Overhead(gets=8, puts=6, calls=1, transitions=1)),
-    "verify": Steps(
+    "copy": Overheads(Overhead(gets=25, calls=2, transitions=4), Overhead(gets=8, puts=6, calls=1, transitions=1)),
+    "verify": Overheads(
         Overhead(gets=27, puts=6, calls=2, transitions=4), Overhead(gets=8, puts=2, calls=1, transitions=2)
     ),
 }
