@@ -111,7 +111,7 @@ func TestWhatIsDueIsDoneAtOnce(t *testing.T) {
 }
 
 func TestCalibrations(t *testing.T) {
-	for _, name := range []string{"legacy", "modern", "none"} {
+	for _, name := range []string{"legacy", "modern", "held", "far", "none"} {
 		if _, err := loadProfile(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	name := flag.String("profile", "modern", "a calibration (legacy, modern, none) or a JSON file")
+	name := flag.String("profile", "modern", "a calibration (legacy, modern, held, far, none) or a JSON file")
 	set := flag.String("set", "", `JSON merged into the profile, e.g. {"client_mib_per_second": 250}`)
 	control := flag.String("control", "", "Unix socket that answers /counters, /reset, /profile and /faults")
 	memory := flag.String("memory", "", "file on tmpfs that holds files' bytes and stays for the next run; without it the heap does")
