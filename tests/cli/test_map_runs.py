@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from fanout_cli.progress.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
+from fanout_cli.progress.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, NewestMap
 
 ARN = "arn:aws:states:eu-west-1:123456789012:mapRun:mine-transfer/{label}:uuid"
 
@@ -36,7 +36,7 @@ class StepFunctions:
 
 def test_the_newest_map_is_described_at_most_every_5_seconds() -> None:
     service = StepFunctions()
-    maps = MapRuns(service, "arn", lambda: service.now)
+    maps = NewestMap(service, "arn", lambda: service.now)
     for tenth in range(600):
         service.now = tenth / 10
         assert maps.look() == MapCounts("CopyShards", total=9, done=6, failed=2, running=2)
@@ -47,7 +47,7 @@ def test_the_newest_map_is_described_at_most_every_5_seconds() -> None:
 def test_when_the_service_throttles_it_is_asked_less_and_less() -> None:
     service = StepFunctions()
     service.throttled = True
-    maps = MapRuns(service, "arn", lambda: service.now)
+    maps = NewestMap(service, "arn", lambda: service.now)
     for second in range(400):
         service.now = float(second)
         assert maps.look() is None
@@ -64,5 +64,5 @@ def test_when_the_service_throttles_it_is_asked_less_and_less() -> None:
 def test_before_the_first_map_there_is_nothing_to_describe() -> None:
     service = StepFunctions()
     service.maps = []
-    assert MapRuns(service, "arn", lambda: service.now).look() is None
+    assert NewestMap(service, "arn", lambda: service.now).look() is None
     assert not service.asked

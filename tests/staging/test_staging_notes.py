@@ -14,7 +14,7 @@ from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, note_key
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.model import Progress, progress_of
+from fanout_cli.progress.model import RunProgress, progress_of
 from fanout_cli.progress.text import details
 from tests.support.flow import ManualClock
 from tests.support.two_mounts import TwoMounts
@@ -41,7 +41,7 @@ def notes(mounts: TwoMounts) -> list[Attempt]:
     return sorted(found, key=lambda note: note.ended or 0.0)
 
 
-def watched(mounts: TwoMounts) -> Progress:
+def watched(mounts: TwoMounts) -> RunProgress:
     return progress_of(LedgerLooks(mounts.world.ledger).look(0.0))
 
 

@@ -13,7 +13,7 @@ from fanout.shards.tasks.attempt import Attempt, attempt_from_key, notes_prefix
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.model import Progress, progress_of
+from fanout_cli.progress.model import RunProgress, progress_of
 from fanout_cli.progress.text import details
 from tests.support.two_mounts import TwoMounts
 
@@ -35,7 +35,7 @@ def notes(ledger: Ledger) -> list[Attempt]:
     return sorted(found, key=lambda note: note.ended or 0.0)
 
 
-def watched(mounts: TwoMounts) -> Progress:
+def watched(mounts: TwoMounts) -> RunProgress:
     mounts.world.ledger.begin("verify", mounts.world.clock.now())
     return progress_of(LedgerLooks(mounts.world.ledger).look(0.0))
 

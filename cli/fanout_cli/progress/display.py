@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from fanout_cli.loudness import is_quiet
-from fanout_cli.progress.model import Progress
+from fanout_cli.progress.model import RunProgress
 from fanout_cli.progress.text import clipped, details, failures_line, fitted, line_of, phases_line
 
 # Chosen: between two lines of a log, and between two JSON lines.
@@ -27,14 +27,14 @@ BAR_COLUMNS = 60
 class Display(Protocol):
     """Shows the progress of a run."""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         """Take what is known now."""
 
 
 class _Lines:
     """The phases, a bar and its figures, as wide as the terminal is."""
 
-    def __init__(self, progress: Progress, now: float) -> None:
+    def __init__(self, progress: RunProgress, now: float) -> None:
         self._progress, self._now = progress, now
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -55,7 +55,7 @@ class LiveDisplay:
     def __init__(self, live: Live, now: Callable[[], float]) -> None:
         self._live, self._now = live, now
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         self._live.update(_Lines(progress, self._now()), refresh=True)
 
 
@@ -67,7 +67,7 @@ class LineDisplay:
         self._told_at = clock()
         self._waits_for = ""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         waits_for = progress.waiting.holder if progress.waiting else ""
         is_new, self._waits_for = bool(waits_for) and waits_for != self._waits_for, waits_for
         if is_new or self._clock() - self._told_at >= LINE_SECONDS:
@@ -82,7 +82,7 @@ class JsonDisplay:
         self._out, self._clock, self._now = out, clock, now
         self._told_at = float("-inf")
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         if self._clock() - self._told_at >= JSON_SECONDS:
             self._told_at = self._clock()
             at = datetime.fromtimestamp(int(self._now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -93,7 +93,7 @@ class JsonDisplay:
 class NoDisplay:
     """Shows nothing."""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         pass
 
 

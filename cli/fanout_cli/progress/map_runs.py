@@ -26,7 +26,7 @@ class MapCounts:
     running: int
 
 
-class MapRuns:
+class NewestMap:
     """The newest Map of an execution; one request in ``ASK_SECONDS``, fewer when the service asks for that."""
 
     def __init__(self, stepfunctions: Any, execution_arn: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -29,7 +29,7 @@ _TOO_SHORT = "partition"
 MOST_CORRECTED = 5.0
 
 
-class Listed(Struct, frozen=True):
+class ListingProgress(Struct, frozen=True):
     """The listing so far: entries, and ``segments`` listed of those known."""
 
     count: Count = Count()
@@ -51,7 +51,7 @@ class RunLook(Struct, frozen=True):
     course: tuple[str, ...] = ("plan", "list", "copy", "finish", "summarise")
     began: Mapping[str, float] = {}
     predicted: Mapping[str, float] = {}
-    listed: Listed = Listed()
+    listed: ListingProgress = ListingProgress()
     shards: ShardProgress | None = None
     running: int | None = None
     waiting: Waiting | None = None
@@ -59,14 +59,14 @@ class RunLook(Struct, frozen=True):
     held: HeldProgress | None = None
 
 
-class Phase(Struct, frozen=True):
+class PhaseState(Struct, frozen=True):
     """A phase: ``done``, ``now`` or ``next``."""
 
     name: str
     state: str
 
 
-class Progress(Struct, frozen=True):
+class RunProgress(Struct, frozen=True):
     """How far a run is.
 
     ``share`` is the done part of the running phase, by predicted seconds; ``None`` if it has no shards.
@@ -74,7 +74,7 @@ class Progress(Struct, frozen=True):
     ``eta_seconds`` lead to the end of the run. They and the rates are ``None`` until they mean something.
     """
 
-    phases: tuple[Phase, ...]
+    phases: tuple[PhaseState, ...]
     phase: str
     listed: Count
     segments: int = 0
@@ -114,22 +114,22 @@ def course_of(request: Request) -> tuple[str, ...]:
     return tuple(phase.name for phase in phases_of(request) if not phase.inside and phase.name != _TOO_SHORT)
 
 
-def progress_of(look: RunLook) -> Progress:
+def progress_of(look: RunLook) -> RunProgress:
     """The figures of a look, for people; a run whose window is closed is paused in each phase that works on an end."""
     progress = _progress_of(look)
     paused = look.paused_until if progress.phase in PAUSES else ""
     return replace(progress, paused_until=paused, eta_seconds=None) if paused else progress
 
 
-def _progress_of(look: RunLook) -> Progress:
+def _progress_of(look: RunLook) -> RunProgress:
     begun = [name for name in look.course if name in look.began]
     now = begun[-1] if begun else look.course[0]
     at = look.course.index(now)
     states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
-    phases = tuple(map(Phase, look.course, states))
+    phases = tuple(map(PhaseState, look.course, states))
     listed = look.listed
     held = look.held if look.held is not None and look.held.round and look.held.left else None
-    shown = Progress(
+    shown = RunProgress(
         phases,
         now,
         listed.count,
@@ -145,7 +145,7 @@ def _progress_of(look: RunLook) -> Progress:
     if one is None:
         return shown
     at_work = now in WITH_SHARDS
-    return Progress(
+    return RunProgress(
         phases,
         now,
         listed.count,

@@ -15,7 +15,7 @@ from fanout.shards.partitioned import shards_of
 from fanout.shards.rounds import RoundRecord
 from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout_cli.progress.map_runs import MapCounts
-from fanout_cli.progress.model import Listed
+from fanout_cli.progress.model import ListingProgress
 from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 
 # A page of a listing.
@@ -38,12 +38,12 @@ class Stage:
         self._work: dict[str, ShardsAtWork] = {}
         self._attempts_at = float("-inf")
 
-    def listed(self, at: float, counts: MapCounts | None) -> Listed:
+    def listed(self, at: float, counts: MapCounts | None) -> ListingProgress:
         """The listed entries, with the notes of the tasks of the running round."""
         while not self._is_listed and self._read_round():
             self._listing.clear()
         if self._is_listed:
-            return Listed(self._listed, self._segments, self._segments, dict(self._troubles))
+            return ListingProgress(self._listed, self._segments, self._segments, dict(self._troubles))
         for note in self._notes("list"):
             if note.shard_id.startswith(f"{self._rounds + 1:04d}-"):
                 known = self._listing.get(note.nonce)
@@ -52,7 +52,7 @@ class Stage:
         at_work = [Count(note.entries, note.bytes) for note in self._listing.values()]
         done, total = (counts.done, counts.total) if counts is not None else (0, 0)
         found = sum(at_work, self._listed)
-        return Listed(found, self._segments + done, self._segments + total, dict(self._troubles))
+        return ListingProgress(found, self._segments + done, self._segments + total, dict(self._troubles))
 
     def progress(
         self, phase: str, rates: Rates, at: float, running: int, ahead: str | None = None

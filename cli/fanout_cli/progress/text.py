@@ -9,21 +9,21 @@ from fanout.model.outcome import Reason
 from fanout.report.text import size, visible
 from fanout.shards.held import BACK_FROM, HeldProgress
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
+from fanout_cli.progress.model import WITH_SHARDS, PhaseState, RunProgress
 
 # Classes of failures that a line names.
 CLASSES_SHOWN = 3
 _ELLIPSIS = "..."
 
 
-def phases_line(progress: Progress) -> str:
+def phases_line(progress: RunProgress) -> str:
     """``plan ok | list 20,210 | copy 62% | next: finish, summarise``."""
     said = [_phase(phase, progress) for phase in progress.phases if phase.state != "next"]
     to_come = [phase.name for phase in progress.phases if phase.state == "next"]
     return " | ".join([*said, f"next: {', '.join(to_come)}"] if to_come else said)
 
 
-def _phase(phase: Phase, progress: Progress) -> str:
+def _phase(phase: PhaseState, progress: RunProgress) -> str:
     is_now = phase.state == "now"
     if phase.name == "list" and (progress.listed.entries or not is_now):
         return f"list {progress.listed.entries:,}"
@@ -37,7 +37,7 @@ def percent(share: float) -> str:
     return f"{int(share * 100)}%"
 
 
-def details(progress: Progress, now: float | None = None) -> list[str]:
+def details(progress: RunProgress, now: float | None = None) -> list[str]:
     """The lines below the phases, the most important first; ``now`` is in seconds since 1970."""
     if progress.waiting is not None:
         return [waiting_text(progress.waiting, now)]
@@ -64,7 +64,7 @@ def _amounts(done: Count, total: Count) -> list[str]:
     return [*entries, f"{size(done.bytes)} of {size(total.bytes)}"] if total.bytes else entries
 
 
-def _rates(progress: Progress) -> list[str]:
+def _rates(progress: RunProgress) -> list[str]:
     found = []
     if progress.entries_per_second and progress.total.entries:
         each = progress.entries_per_second
@@ -74,7 +74,7 @@ def _rates(progress: Progress) -> list[str]:
     return found
 
 
-def failures_line(progress: Progress) -> str:
+def failures_line(progress: RunProgress) -> str:
     """How many entries failed so far, for which reasons; empty if none did."""
     if not progress.failures:
         return ""
@@ -110,7 +110,7 @@ def held_text(held: HeldProgress) -> str:
     return f"waiting for {objects} from {BACK_FROM}, asked {asked:{days}}, expected by {by:{days}} UTC"
 
 
-def line_of(progress: Progress, now: float | None = None) -> str:
+def line_of(progress: RunProgress, now: float | None = None) -> str:
     """All of it in one line, for logs."""
     parts = [phases_line(progress), ", ".join(details(progress, now)), failures_line(progress)]
     return "; ".join(part for part in parts if part)

@@ -14,7 +14,7 @@ from fanout_cli.estimates.forecasts import read_forecast, watched_forecast
 from fanout_cli.loudness import is_quiet
 from fanout_cli.progress.display import display_on
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.map_runs import MapRuns
+from fanout_cli.progress.map_runs import NewestMap
 from fanout_cli.progress.model import progress_of
 from fanout_cli.runs.runs import describe_run
 from fanout_cli.runs.work_bucket import BucketStore
@@ -34,7 +34,7 @@ def watch_run(stack: Stack, run_id: str, console: Console, json_lines: TextIO | 
     described = describe_run(stack, run_id)
     ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
     looks = LedgerLooks(ledger)
-    maps = MapRuns(stack.client("stepfunctions"), stack.execution_arn(run_id))
+    maps = NewestMap(stack.client("stepfunctions"), stack.execution_arn(run_id))
     pause = LOOK_SECONDS if stack.poll_seconds < LOOK_SECONDS else LOOK_SECONDS_REMOTE
     looked_at = float("-inf")
     is_shown = False

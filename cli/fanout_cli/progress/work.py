@@ -29,18 +29,18 @@ RECENT_TASKS = 200
 SHARDS_RECKONED = 5_000
 
 
-class Done(Struct, frozen=True):
+class WorkAmount(Struct, frozen=True):
     """Entries and bytes, and the seconds that were predicted for them."""
 
     entries: float = 0.0
     bytes: float = 0.0
     seconds: float = 0.0
 
-    def __add__(self, other: Done) -> Done:
-        return Done(self.entries + other.entries, self.bytes + other.bytes, self.seconds + other.seconds)
+    def __add__(self, other: WorkAmount) -> WorkAmount:
+        return WorkAmount(self.entries + other.entries, self.bytes + other.bytes, self.seconds + other.seconds)
 
-    def __sub__(self, other: Done) -> Done:
-        return Done(self.entries - other.entries, self.bytes - other.bytes, self.seconds - other.seconds)
+    def __sub__(self, other: WorkAmount) -> WorkAmount:
+        return WorkAmount(self.entries - other.entries, self.bytes - other.bytes, self.seconds - other.seconds)
 
 
 class ShardProgress(Struct, frozen=True):
@@ -54,7 +54,7 @@ class ShardProgress(Struct, frozen=True):
     done: Count
     total: Count
     share: float
-    estimated: Done
+    estimated: WorkAmount
     tasks: int
     shards: int
     total_shards: int
@@ -79,18 +79,18 @@ class ShardsAtWork:
         self._shards = {shard.id: shard for shard in shards}
         self._rates = rates
         self._seconds = {one.id: self._weight(one.entries, one.bytes) for one in self._shards.values()}
-        self._total = Done(
+        self._total = WorkAmount(
             sum(one.entries for one in self._shards.values()),
             sum(one.bytes for one in self._shards.values()),
             sum(self._seconds.values()),
         )
         self._pending = dict(self._seconds)
         self._open: dict[str, dict[str, Attempt]] = {}
-        self._closed, self._ended = Done(), 0
+        self._closed, self._ended = WorkAmount(), 0
         self._failures: Counter[str] = Counter()
         self._recent: deque[tuple[float, float]] = deque(maxlen=RECENT_TASKS)
         self._notes: dict[str, deque[Attempt]] = {}
-        self._samples: deque[tuple[float, Done]] = deque()
+        self._samples: deque[tuple[float, WorkAmount]] = deque()
         self._behind, self._began = inf, inf
         self._staged: dict[str, dict[str, Attempt]] = {}
 
@@ -150,8 +150,8 @@ class ShardsAtWork:
                 speed = self._speed(newest, usual)
                 gone = min(at - self._behind - (newest.ended or newest.began), STALE_SECONDS)
                 ahead = min(max(0.0, gone * speed / left), 0.95)
-                rest = Done(shard.entries, shard.bytes, self._seconds[shard_id]) - so_far
-                estimated += so_far + Done(rest.entries * ahead, rest.bytes * ahead, rest.seconds * ahead)
+                rest = WorkAmount(shard.entries, shard.bytes, self._seconds[shard_id]) - so_far
+                estimated += so_far + WorkAmount(rest.entries * ahead, rest.bytes * ahead, rest.seconds * ahead)
                 if gone < STALE_SECONDS:
                     tasks.append(_Task(left * (1.0 - ahead), speed))
             else:
@@ -179,7 +179,7 @@ class ShardsAtWork:
         for nonce in attempts:
             self._notes.pop(nonce, None)
         self._failures.update(_failures(attempts.values()))
-        self._closed += Done(shard.entries, shard.bytes, self._seconds[shard.id])
+        self._closed += WorkAmount(shard.entries, shard.bytes, self._seconds[shard.id])
         self._ended += 1
 
     def _weight(self, entries: float, size: float) -> float:
@@ -189,11 +189,11 @@ class ShardsAtWork:
         """The predicted seconds of what a task has done; of a part of a big file no block is an entry."""
         return self._weight(one.entries if self._shards[one.shard_id].entries else 0, one.bytes)
 
-    def _done(self, shard: Shard, attempts: list[Attempt]) -> Done:
+    def _done(self, shard: Shard, attempts: list[Attempt]) -> WorkAmount:
         """The done part of a shard; a task that runs twice counts once."""
         entries = min(max(one.cursor for one in attempts), shard.entries)
         size = min(sum(one.bytes for one in attempts), shard.bytes)
-        return Done(entries, size, self._weight(entries, size))
+        return WorkAmount(entries, size, self._weight(entries, size))
 
     def _usual_speed(self) -> float:
         """Predicted seconds that a task does in a second: of those that ended lately, and those that noted."""
@@ -220,7 +220,7 @@ class ShardsAtWork:
         while len(notes) > 2 and (note.ended or 0.0) - (notes[1].ended or 0.0) >= AVERAGE_SECONDS:
             notes.popleft()
 
-    def _rate(self, at: float, estimated: Done) -> Done | None:
+    def _rate(self, at: float, estimated: WorkAmount) -> WorkAmount | None:
         """The work of a second, averaged over the last ``AVERAGE_SECONDS``."""
         self._samples.append((at, estimated))
         while len(self._samples) > 1 and at - self._samples[1][0] >= AVERAGE_SECONDS:
@@ -228,13 +228,15 @@ class ShardsAtWork:
         since, before = self._samples[0]
         began = self._began + self._behind
         if at - since < AVERAGE_SECONDS / 2 and at - began > 0:
-            since, before = began, Done()  # watched for too short a time: the average since the begin
+            since, before = began, WorkAmount()  # watched for too short a time: the average since the begin
         passed, gained = at - since, estimated - before
         if not (0 < passed < inf) or gained.seconds <= 0:
             return None
-        return Done(gained.entries / passed, gained.bytes / passed, gained.seconds / passed)
+        return WorkAmount(gained.entries / passed, gained.bytes / passed, gained.seconds / passed)
 
-    def _eta(self, at: float, estimated: Done, rate: Done | None, tasks: list[_Task], running: int) -> float | None:
+    def _eta(
+        self, at: float, estimated: WorkAmount, rate: WorkAmount | None, tasks: list[_Task], running: int
+    ) -> float | None:
         """Seconds until the last shard is done; ``None`` where they are not known."""
         total = self._total.seconds
         left = total - estimated.seconds

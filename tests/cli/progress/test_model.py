@@ -9,7 +9,7 @@ import pytest
 from fanout.model.books import Count
 from fanout.request.parse import parse_request
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import Listed, RunLook, course_of, progress_of
+from fanout_cli.progress.model import ListingProgress, RunLook, course_of, progress_of
 from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 from tests.cli.progress.runs import RATES, note, shard
 
@@ -100,14 +100,14 @@ def test_a_run_that_waits_says_so_and_one_that_has_its_turn_no_longer() -> None:
 def test_failures_of_the_listing_and_of_the_copy_stand_together() -> None:
     work = ShardsAtWork([shard("a", 100)], RATES)
     work.take(10.0, [note("a", 0.0, 10.0, 50, failures={"CHECKSUM": 2})])
-    listed = Listed(Count(110, 0), 1, 1, {"rejected by the listing": 10})
+    listed = ListingProgress(Count(110, 0), 1, 1, {"rejected by the listing": 10})
     look = RunLook(10.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, listed=listed, shards=work.progress(10.0))
     assert progress_of(look).failures == {"rejected by the listing": 10, "CHECKSUM": 2}
 
 
 def test_a_json_line_holds_all_of_it() -> None:
     began = {"plan": 0.0, "list": 1.0, "copy": 2.0}
-    listed = Listed(Count(200, 2_000), 3, 3, {})
+    listed = ListingProgress(Count(200, 2_000), 3, 3, {})
     document = progress_of(RunLook(10.0, began=began, listed=listed, shards=half_done(), running=2)).document()
     assert json.loads(json.dumps(document)) == {
         "kind": "progress",

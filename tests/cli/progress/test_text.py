@@ -10,18 +10,18 @@ from msgspec.structs import replace
 from fanout.model.books import Count
 from fanout.shards.held import HeldProgress
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import Phase, Progress, RunLook, progress_of
+from fanout_cli.progress.model import PhaseState, RunLook, RunProgress, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
 
 COURSE = ("plan", "list", "copy", "finish", "summarise")
 
 
-def phases(now: str, course: tuple[str, ...] = COURSE) -> tuple[Phase, ...]:
+def phases(now: str, course: tuple[str, ...] = COURSE) -> tuple[PhaseState, ...]:
     at = course.index(now)
-    return tuple(Phase(name, "done" if n < at else "now" if n == at else "next") for n, name in enumerate(course))
+    return tuple(PhaseState(name, "done" if n < at else "now" if n == at else "next") for n, name in enumerate(course))
 
 
-COPYING = Progress(
+COPYING = RunProgress(
     phases("copy"),
     "copy",
     Count(20_210, 80_000_000),
@@ -53,17 +53,20 @@ def test_a_paused_run_says_until_when() -> None:
     ("progress", "line"),
     [
         (COPYING, "plan ok | list 20,210 | copy 62% | next: finish, summarise"),
-        (Progress(phases("plan"), "plan", Count()), "plan ... | next: list, copy, finish, summarise"),
-        (Progress(phases("list"), "list", Count()), "plan ok | list ... | next: copy, finish, summarise"),
-        (Progress(phases("list"), "list", Count(9_000, 1)), "plan ok | list 9,000 | next: copy, finish, summarise"),
+        (RunProgress(phases("plan"), "plan", Count()), "plan ... | next: list, copy, finish, summarise"),
+        (RunProgress(phases("list"), "list", Count()), "plan ok | list ... | next: copy, finish, summarise"),
+        (RunProgress(phases("list"), "list", Count(9_000, 1)), "plan ok | list 9,000 | next: copy, finish, summarise"),
         (
-            Progress(phases("finish"), "finish", Count(7, 1)),
+            RunProgress(phases("finish"), "finish", Count(7, 1)),
             "plan ok | list 7 | copy ok | finish ... | next: summarise",
         ),
-        (Progress(phases("summarise"), "summarise", Count()), "plan ok | list 0 | copy ok | finish ok | summarise ..."),
+        (
+            RunProgress(phases("summarise"), "summarise", Count()),
+            "plan ok | list 0 | copy ok | finish ok | summarise ...",
+        ),
     ],
 )
-def test_the_line_of_phases(progress: Progress, line: str) -> None:
+def test_the_line_of_phases(progress: RunProgress, line: str) -> None:
     assert phases_line(progress) == line
 
 
@@ -75,7 +78,7 @@ def test_what_stands_beside_it() -> None:
     assert details(replace(COPYING, workers=1))[-1] == "1 worker"
     one_big_file = replace(COPYING, done=Count(0, 2**30), total=Count(0, 2**31), entries_per_second=None)
     assert details(one_big_file)[1] == "1 GiB of 2 GiB"
-    listing = Progress(phases("list"), "list", Count(9, 9), segments=37, total_segments=64, workers=40)
+    listing = RunProgress(phases("list"), "list", Count(9, 9), segments=37, total_segments=64, workers=40)
     assert details(listing) == ["37 of 64 segments", "40 workers"]
 
 
