@@ -15,7 +15,7 @@ from fanout_cli.local import LocalPaths, LocalStack
 from fanout_cli.local.access import Access
 from fanout_cli.local.deployment import folder_name
 from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.workers.worker import Side, write_start
+from fanout_cli.local.workers.worker import SeenMount, write_start
 from fanout_cli.main import app
 
 TWO = {"data": Path("/a"), "archive": Path("/b")}
@@ -24,14 +24,14 @@ TWO = {"data": Path("/a"), "archive": Path("/b")}
 @pytest.mark.parametrize(
     ("side", "mounts", "seen"),
     [
-        (Side.FIRST, TWO, ["data"]),
-        (Side.SECOND, TWO, ["archive"]),
-        (Side.NONE, TWO, []),
-        (Side.FIRST, {"data": Path("/a")}, ["data"]),
-        (Side.SECOND, {"data": Path("/a")}, []),
+        (SeenMount.FIRST, TWO, ["data"]),
+        (SeenMount.SECOND, TWO, ["archive"]),
+        (SeenMount.NONE, TWO, []),
+        (SeenMount.FIRST, {"data": Path("/a")}, ["data"]),
+        (SeenMount.SECOND, {"data": Path("/a")}, []),
     ],
 )
-def test_a_worker_sees_the_mount_of_its_side(side: Side, mounts: dict[str, Path], seen: list[str]) -> None:
+def test_a_worker_sees_the_mount_of_its_side(side: SeenMount, mounts: dict[str, Path], seen: list[str]) -> None:
     assert list(side.seen_of(mounts)) == seen
 
 

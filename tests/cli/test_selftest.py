@@ -12,8 +12,8 @@ import pytest
 from fanout.request.parse import parse_request
 from fanout_cli.command_error import CommandError
 from fanout_cli.selftest import cleanup
-from fanout_cli.selftest.budget import MARGIN, Budget, Expected, expect, expect_removal
-from fanout_cli.selftest.cases import DELETED_EVERY, Place, cases_of, removal_requests
+from fanout_cli.selftest.budget import MARGIN, Expected, SelftestBudget, expect, expect_removal
+from fanout_cli.selftest.cases import DELETED_EVERY, SelftestPlace, cases_of, removal_requests
 from fanout_cli.selftest.cleanup import remove_all
 from fanout_cli.selftest.data import DataSets, delete_keys, name_of, remove_prefix
 from fanout_cli.selftest.page import write
@@ -59,17 +59,17 @@ def test_every_request_is_valid_and_stays_in_its_place(size: str) -> None:
 def test_the_standard_self_test_is_within_the_default_budget() -> None:
     cases = cases_of(PLACE, PROFILES["standard"])
     assert [(case.entries, case.bytes) for case in cases[-2:]] == [(1, 20 << 30), (100_000, 100_000 * 4096)]
-    total = Budget(20.0, expect_removal(PLACE, cases)).require([expect(case) for case in cases])
+    total = SelftestBudget(20.0, expect_removal(PLACE, cases)).require([expect(case) for case in cases])
     assert 1 < total < 20
 
 
 def test_more_than_the_budget_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(CommandError, match=r"may cost \$31\.00, over the budget of \$20\.00; raise --budget-dollars"):
-        Budget(20.0, 1.0).require([Expected(1, 15.0), Expected(1, 5.0)])
+        SelftestBudget(20.0, 1.0).require([Expected(1, 15.0), Expected(1, 5.0)])
 
 
 def test_a_case_that_could_pass_the_budget_is_left_out(aws: Aws) -> None:
-    budget = Budget(1.0, reserved=0.2, spent=0.8 - MARGIN * expect(CASES[0]).dollars + 0.0001)
+    budget = SelftestBudget(1.0, reserved=0.2, spent=0.8 - MARGIN * expect(CASES[0]).dollars + 0.0001)
     row = CaseRow(CASES[0].name, CASES[0].title)
     Runner(stack_with(), PLACE, DataSets(None, PLACE, SMALL), budget, print).run(CASES[0], row)
     assert row.status == "not run" and "pass the budget" in row.problems[0]
@@ -190,7 +190,7 @@ def test_nothing_is_made_before_somebody_said_yes(aws: Aws, s3: Any, tmp_path: P
 
 
 def test_the_place_of_a_self_test_is_named_after_it() -> None:
-    place = Place("b", "1")
+    place = SelftestPlace("b", "1")
     assert (place.s3("files"), place.efs("files")) == (
         "s3://b/fanout-selftest-1/files/",
         "efs:///fanout-selftest-1/files",

@@ -22,7 +22,7 @@ from fanout_cli.local.access import Access
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.loopback import HOST
-from fanout_cli.local.workers.worker import Side, function_zip, write_start
+from fanout_cli.local.workers.worker import SeenMount, function_zip, write_start
 from tests.e2e.other_callers import BUCKET, SIGNED, UNSIGNED, Request, Up, as_another, listening, place, send, sign
 from tests.e2e.processes import PROC
 
@@ -48,7 +48,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
             Role="arn:aws:iam::000000000000:role/limited",
             Runtime="provided.al2023",
             Handler="app.handler",
-            Code={"ZipFile": function_zip(folder, paths.worker, Side.NONE)},
+            Code={"ZipFile": function_zip(folder, paths.worker, SeenMount.NONE)},
         )
         assert invoke(clients) == "mine"
         context = ssl.create_default_context(cafile=emulator.access.ca_bundle)

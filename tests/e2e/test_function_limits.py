@@ -15,7 +15,7 @@ import pytest
 from fanout_cli.local import LocalPaths, find_toolchain
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
-from fanout_cli.local.workers.worker import Side, function_zip, write_start
+from fanout_cli.local.workers.worker import SeenMount, function_zip, write_start
 from tests.e2e.processes import Workers
 
 pytestmark = pytest.mark.e2e
@@ -57,7 +57,7 @@ def clients(mount: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
             Role=ROLE,
             Runtime="provided.al2023",
             Handler="app.handler",
-            Code={"ZipFile": function_zip(Path(__file__).with_name("limited"), paths.worker, Side.FIRST)},
+            Code={"ZipFile": function_zip(Path(__file__).with_name("limited"), paths.worker, SeenMount.FIRST)},
             MemorySize=MEMORY_MIB,
             EphemeralStorage={"Size": TMP_MIB},
             Timeout=TIMEOUT_SECONDS,

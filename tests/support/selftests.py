@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.ports.finding import fail, ok
-from fanout_cli.selftest.cases import Case, Place, cases_of
+from fanout_cli.selftest.cases import Case, SelftestPlace, cases_of
 from fanout_cli.selftest.page import document_of
 from fanout_cli.selftest.runner import CaseRow, fill
 from fanout_cli.selftest.sizes import PROFILES
 
-PLACE = Place("data-bucket", "20261123t000000")
+PLACE = SelftestPlace("data-bucket", "20261123t000000")
 ABOUT = {
     "id": PLACE.test_id,
     "stack": "fanout",

@@ -35,7 +35,7 @@ class Effect(StrEnum):
     COSTLIER = "costlier"
 
 
-class Finding(Enum):
+class AuditFinding(Enum):
     """A finding: its effect, what it is, and what to do about it."""
 
     EMPTY_NAME = (Effect.INVISIBLE, "keys with an empty part: // or a / at the beginning", "rename them")
@@ -92,7 +92,7 @@ class Finding(Enum):
 
 
 # Only the objects that were asked one by one can show these.
-SAMPLED = frozenset({Finding.USER_METADATA, Finding.NO_POSIX, Finding.ARCHIVED_TIER})
+SAMPLED = frozenset({AuditFinding.USER_METADATA, AuditFinding.NO_POSIX, AuditFinding.ARCHIVED_TIER})
 # What a listing is asked for besides what it always says.
 LISTED_TOO = ("RestoreStatus",)
 # Storage classes whose objects are to be restored before they can be read.
@@ -120,17 +120,17 @@ def of_listed(path: str, listed: Mapping[str, Any]) -> Audited:
     return Audited(path, Kind.DIRECTORY if is_marker else Kind.FILE, listed["Size"], is_archived)
 
 
-def of_head(found: Mapping[str, Any]) -> Iterator[Finding]:
+def of_head(found: Mapping[str, Any]) -> Iterator[AuditFinding]:
     """The findings of an object that was asked for its metadata."""
     if found["Metadata"].keys() - _POSIX_KEYS:
-        yield Finding.USER_METADATA
+        yield AuditFinding.USER_METADATA
     if "file-permissions" not in found["Metadata"]:
-        yield Finding.NO_POSIX
+        yield AuditFinding.NO_POSIX
     if found.get("ArchiveStatus"):  # of Intelligent-Tiering; no listing tells it
-        yield Finding.ARCHIVED_TIER
+        yield AuditFinding.ARCHIVED_TIER
 
 
-class Tally:
+class FindingTally:
     """How often something was found: entries, their bytes, and the first examples."""
 
     def __init__(self, examples: int) -> None:
@@ -153,7 +153,7 @@ class Audit:
 
     def __init__(self, *, is_keyed: bool, prefix_bytes: int = 0, examples: int = 5) -> None:
         self._is_keyed, self._prefix_bytes, self._examples = is_keyed, prefix_bytes, examples
-        self._found: dict[Finding, Tally] = {}
+        self._found: dict[AuditFinding, FindingTally] = {}
         self._above = FilesAbove()
         self._below: dict[str, int] = {}
         self.entries, self.bytes, self._small_bytes, self.sampled = 0, 0, 0, 0
@@ -165,12 +165,12 @@ class Audit:
             self.count(finding, seen.path, seen.size)
         if seen.kind is Kind.FILE and seen.size < FAST_BELOW_BYTES:
             self._small_bytes += seen.size
-            self.count(Finding.SMALL, seen.path, seen.size)
+            self.count(AuditFinding.SMALL, seen.path, seen.size)
         self._count_directories(seen.path)
 
-    def count(self, finding: Finding, path: str, size: int) -> None:
+    def count(self, finding: AuditFinding, path: str, size: int) -> None:
         """Count a finding of another kind of look."""
-        self._found.setdefault(finding, Tally(self._examples)).add(path, size)
+        self._found.setdefault(finding, FindingTally(self._examples)).add(path, size)
 
     def _count_directories(self, path: str) -> None:
         end = -1
@@ -197,19 +197,19 @@ class Audit:
             },
         }
 
-    def _in_order(self) -> Iterator[tuple[Finding, Tally]]:
+    def _in_order(self) -> Iterator[tuple[AuditFinding, FindingTally]]:
         many = [(below, directory) for directory, below in self._below.items() if below >= MANY_BELOW]
         found = dict(self._found)
         if many:
-            found[Finding.RENAME] = tally = Tally(DIRECTORIES_TOLD)
+            found[AuditFinding.RENAME] = tally = FindingTally(DIRECTORIES_TOLD)
             tally.entries = len(many)
             tally.examples = [
                 f"{directory} ({below:,} entries)" for below, directory in heapq.nlargest(DIRECTORIES_TOLD, many)
             ]
-        return ((finding, found[finding]) for finding in Finding if finding in found)
+        return ((finding, found[finding]) for finding in AuditFinding if finding in found)
 
 
-def _row(finding: Finding, tally: Tally) -> dict[str, Any]:
+def _row(finding: AuditFinding, tally: FindingTally) -> dict[str, Any]:
     return {
         "finding": finding.name.lower(),
         "effect": finding.effect.value,
@@ -222,37 +222,37 @@ def _row(finding: Finding, tally: Tally) -> dict[str, Any]:
     }
 
 
-def _of_key(seen: Audited, above: FilesAbove) -> Iterator[Finding]:
+def _of_key(seen: Audited, above: FilesAbove) -> Iterator[AuditFinding]:
     """The findings of an object; ``above`` are the objects seen before it."""
     parts = seen.path.removesuffix("/").split("/")
     if "" in parts:
-        yield Finding.EMPTY_NAME
+        yield AuditFinding.EMPTY_NAME
     if "." in parts or ".." in parts:
-        yield Finding.DOT_NAME
+        yield AuditFinding.DOT_NAME
     if "\0" in seen.path:
-        yield Finding.NUL
+        yield AuditFinding.NUL
     if any(len(part.encode(errors="surrogateescape")) > aws.NAME_BYTES for part in parts):
-        yield Finding.LONG_NAME
+        yield AuditFinding.LONG_NAME
     if seen.is_archived:
-        yield Finding.ARCHIVED
+        yield AuditFinding.ARCHIVED
     if above.parents(seen.path):
-        yield Finding.FILE_AND_DIRECTORY
+        yield AuditFinding.FILE_AND_DIRECTORY
     if not seen.path.endswith("/"):
         above.add(seen.path)
 
 
-def _of_file(seen: Audited, prefix_bytes: int) -> Iterator[Finding]:
+def _of_file(seen: Audited, prefix_bytes: int) -> Iterator[AuditFinding]:
     """The findings of an entry of a file system."""
     try:
         length = len(seen.path.encode())
     except UnicodeEncodeError:
-        yield Finding.NOT_UTF8
+        yield AuditFinding.NOT_UTF8
     else:
         if length + prefix_bytes > aws.KEY_BYTES:
-            yield Finding.LONG_KEY
+            yield AuditFinding.LONG_KEY
     if seen.kind is Kind.SPECIAL:
-        yield Finding.SPECIAL
+        yield AuditFinding.SPECIAL
     if seen.kind is Kind.SYMLINK and seen.size > aws.SYMLINK_TARGET_BYTES:
-        yield Finding.LONG_TARGET
+        yield AuditFinding.LONG_TARGET
     if seen.is_further_name:
-        yield Finding.HARD_LINK
+        yield AuditFinding.HARD_LINK

@@ -36,7 +36,7 @@ _BATCH = 1_000
 Hashed = tuple[Kind, Entry, str]
 
 
-class Part(Struct, frozen=True):
+class TreeScope(Struct, frozen=True):
     """The part of a tree that a request is about: its filters, and what becomes of symlinks."""
 
     filters: Filters
@@ -47,7 +47,7 @@ class Part(Struct, frozen=True):
         return kind is Kind.FILE or (kind is Kind.SYMLINK and not self.symlinks.skips)
 
 
-def certified_part(document: CertificateDocument) -> Part:
+def certified_part(document: CertificateDocument) -> TreeScope:
     """The part of a tree that a certificate is about.
 
     Raises ``InvalidRequest`` for one that filters by time: a copy may have another, and ``CertificateInvalid``.
@@ -64,10 +64,10 @@ def certified_part(document: CertificateDocument) -> Part:
     if any(time is not None for time in times):
         problem = "the certified request filters by time, by which nobody finds the same files again"
         raise InvalidRequest("--tree", problem, "leave it out; the signature is checked without it")
-    return Part(filters, fields.symlinks)
+    return TreeScope(filters, fields.symlinks)
 
 
-def digest_of_directory(directory: Path, part: Part) -> TreeDigest:
+def digest_of_directory(directory: Path, part: TreeScope) -> TreeDigest:
     """The digest of a directory of this machine, for instance a mounted file system. Raises ``CommandError``."""
     own = sorted(one for one in os.listdir(directory) if one.startswith(STAGING_PREFIX))
     if own:  # of which no listing of a run shows anything
@@ -95,7 +95,7 @@ def digest_of_directory(directory: Path, part: Part) -> TreeDigest:
         tree.close()
 
 
-def digest_of_prefix(s3: Any, location: S3Location, part: Part) -> TreeDigest:
+def digest_of_prefix(s3: Any, location: S3Location, part: TreeScope) -> TreeDigest:
     """The digest of a prefix of a bucket; every object is read. Raises ``CommandError``."""
 
     def entries() -> Iterator[Entry]:
@@ -119,7 +119,7 @@ def digest_of_prefix(s3: Any, location: S3Location, part: Part) -> TreeDigest:
     return _digest(entries(), part, hashed)
 
 
-def _digest(entries: Iterable[Entry], part: Part, hashed: Callable[[Entry], Hashed]) -> TreeDigest:
+def _digest(entries: Iterable[Entry], part: TreeScope, hashed: Callable[[Entry], Hashed]) -> TreeDigest:
     digest, taken = TreeDigest(), _listed(entries, part)
 
     def named(entry: Entry) -> Hashed:
@@ -139,7 +139,7 @@ def _digest(entries: Iterable[Entry], part: Part, hashed: Callable[[Entry], Hash
     return digest
 
 
-def _listed(entries: Iterable[Entry], part: Part) -> Iterator[Entry]:
+def _listed(entries: Iterable[Entry], part: TreeScope) -> Iterator[Entry]:
     """The entries that are in the digest. Raises ``CommandError`` for a directory that cannot be read."""
     for entry in entries:
         if entry.kind is Kind.UNLISTABLE:

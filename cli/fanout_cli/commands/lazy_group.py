@@ -23,7 +23,7 @@ SHELL = "fanout.shell"
 TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
 
 
-class Known(NamedTuple):
+class Command(NamedTuple):
     """A command: its module, its group in the help, what it does in a few words, and examples."""
 
     module: str
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 
 COMMANDS = {
-    "copy": Known(
+    "copy": Command(
         "transfer_commands",
         TRANSFER,
         "copy what is new or changed",
@@ -42,22 +42,24 @@ COMMANDS = {
             "fanout copy s3://bucket/in/ efs:///in --exclude '*.tmp' --rate '50 MiB'",
         ),
     ),
-    "sync": Known(
+    "sync": Command(
         "transfer_commands",
         TRANSFER,
         "copy, and delete what the source lacks",
         ("fanout sync efs:///projects s3://bucket/projects/ --max-delete 1000",),
     ),
-    "move": Known(
+    "move": Command(
         "transfer_commands",
         TRANSFER,
         "copy, and delete the source once it is proven",
         ("fanout move efs:///results s3://archive/results/ --older-than 30d",),
     ),
-    "plan": Known("transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)),
-    "verify": Known("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
-    "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json",)),
-    "estimate": Known(
+    "plan": Command(
+        "transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)
+    ),
+    "verify": Command("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
+    "start": Command("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json",)),
+    "estimate": Command(
         "estimate_command",
         TRANSFER,
         "predict a run without an account",
@@ -66,13 +68,13 @@ COMMANDS = {
             "fanout estimate request.json --unchanged 10M",
         ),
     ),
-    "audit": Known(
+    "audit": Command(
         "audit_command",
         TRANSFER,
         "what S3 Files would hide or change",
         ("fanout audit s3://bucket/in/", "fanout audit efs:///projects s3://bucket/projects/"),
     ),
-    "schedule": Known(
+    "schedule": Command(
         "schedule_commands",
         TRANSFER,
         "start a request at its times, by name",
@@ -82,16 +84,16 @@ COMMANDS = {
             "fanout list --schedule nightly",
         ),
     ),
-    "list": Known("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
-    "watch": Known("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
-    "report": Known("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
-    "entries": Known(
+    "list": Command("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
+    "watch": Command("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
+    "report": Command("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
+    "entries": Command(
         "entries_command",
         RUNS,
         "what became of each entry of a run",
         ("fanout entries RUN --outcome failed", "fanout entries --path 'photos/**' --json | jq -r .path"),
     ),
-    "certificate": Known(
+    "certificate": Command(
         "certificate_command",
         RUNS,
         "get and check signed certificates",
@@ -101,39 +103,39 @@ COMMANDS = {
             "fanout certificate check certificate-RUN.json --key key.pem --tree /mnt/archive",
         ),
     ),
-    "versions": Known(
+    "versions": Command(
         "versions_command", RUNS, "list the versions of a published tree", ("fanout versions efs:///site",)
     ),
-    "rollback": Known(
+    "rollback": Command(
         "versions_command",
         RUNS,
         "publish an old version again",
         ("fanout rollback efs:///site", "fanout rollback efs:///site copy-2026-11-20-030000"),
     ),
-    "limit": Known("run_commands", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
-    "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
-    "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry", "fanout retry RUN --again")),
-    "init": Known(
+    "limit": Command("run_commands", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
+    "stop": Command("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
+    "retry": Command("run_commands", RUNS, "go on with a run", ("fanout retry", "fanout retry RUN --again")),
+    "init": Command(
         "stack.init_command",
         STACK,
         "five questions for a new stack",
         ("fanout init", "fanout init --read my-data --write my-results --email me@example.com --yes"),
     ),
-    "deploy": Known(
+    "deploy": Command(
         "stack.deploy_command", STACK, "build, deploy and examine a stack", ("fanout deploy --config-env prod",)
     ),
-    "doctor": Known("stack.doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
-    "probe": Known("stack.probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
-    "selftest": Known("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
-    "demo": Known("local_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
-    "local": Known(
+    "doctor": Command("stack.doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
+    "probe": Command("stack.probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
+    "selftest": Command("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
+    "demo": Command("local_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
+    "local": Command(
         "local_commands",
         LOCAL,
         "run one request on this machine",
         ("fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",),
     ),
-    "up": Known("local_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
-    "down": Known("local_commands", LOCAL, "end the local stack", ("fanout down",)),
+    "up": Command("local_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
+    "down": Command("local_commands", LOCAL, "end the local stack", ("fanout down",)),
 }
 
 
@@ -217,7 +219,7 @@ class LazyGroup(QuickGroup):
                 formatter.write_dl([(name, one.help) for name, one in COMMANDS.items() if one.panel == panel])
 
 
-def _made(name: str, known: Known) -> Any:
+def _made(name: str, known: Command) -> Any:
     part = CommandApp()
     import_module(f"fanout_cli.commands.{known.module}").register(part)
     part.command("account")(_account)

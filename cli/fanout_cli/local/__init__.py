@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from fanout_cli.local.paths import LocalPaths
     from fanout_cli.local.stack import LocalStack
     from fanout_cli.local.toolchain import Toolchain, find_toolchain
-    from fanout_cli.local.workers.worker import DataEndpoint
 
-__all__ = ["DataEndpoint", "LocalPaths", "LocalRunError", "LocalStack", "Toolchain", "find_toolchain"]
+__all__ = ["LocalPaths", "LocalRunError", "LocalStack", "Toolchain", "find_toolchain"]
 _HOMES = {
-    "DataEndpoint": "workers.worker",
     "LocalPaths": "paths",
     "LocalRunError": "errors",
     "LocalStack": "stack",

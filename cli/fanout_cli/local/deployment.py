@@ -16,7 +16,7 @@ from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.workers.worker import Side, function_zip
+from fanout_cli.local.workers.worker import SeenMount, function_zip
 
 STACK_NAME = "fanout-local"
 ARCHITECTURES = {"x86_64": ("x86_64", "x86_64"), "aarch64": ("arm64", "aarch64"), "arm64": ("arm64", "aarch64")}
@@ -32,7 +32,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True)
-class Deployed:
+class DeployedStack:
     """The deployed stack, and a digest of its sources."""
 
     fingerprint: str
@@ -58,10 +58,10 @@ class Deployment:
             **parameters,
         }
 
-    def current(self) -> Deployed | None:
+    def current(self) -> DeployedStack | None:
         """The deployed stack if its sources are unchanged."""
         try:
-            found = Deployed(**json.loads(self._paths.deployed.read_text(encoding="utf-8")))
+            found = DeployedStack(**json.loads(self._paths.deployed.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
         return found if found.fingerprint == self.fingerprint() and self._paths.layer.is_dir() else None
@@ -91,7 +91,7 @@ class Deployment:
             ["--template-file", str(self._paths.template), "--build-dir", str(self._paths.build), *self._overrides()],
         )
 
-    def deploy(self, emulator: Emulator, clients: Clients) -> Deployed:
+    def deploy(self, emulator: Emulator, clients: Clients) -> DeployedStack:
         """Deploy what was built, make the functions run here, and save that."""
         fingerprint = self.fingerprint()
         self._sam(
@@ -106,7 +106,7 @@ class Deployment:
         )
         self._take_over_functions(clients)
         stack = clients.cloudformation.describe_stacks(StackName=STACK_NAME)["Stacks"][0]
-        deployed = Deployed(fingerprint, {o["OutputKey"]: o["OutputValue"] for o in stack["Outputs"]})
+        deployed = DeployedStack(fingerprint, {o["OutputKey"]: o["OutputValue"] for o in stack["Outputs"]})
         emulator.save()
         self._paths.deployed.write_text(json.dumps(deployed.__dict__, indent=1), encoding="utf-8")
         return deployed
@@ -149,15 +149,16 @@ def folder_name(resource: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", resource.removesuffix("Function")).lower()
 
 
-def _stacks(clients: Clients) -> list[tuple[Side, str]]:
+def _stacks(clients: Clients) -> list[tuple[SeenMount, str]]:
     """The stacks that hold functions, each with its side: those that mount a file system are nested, two a mount.
 
     A stack of an earlier version has fewer of them, and so has one without batches of S3's events.
     """
     nested = _resources(clients, STACK_NAME, "AWS::CloudFormation::Stack")
-    sides = {"FirstMount": Side.FIRST, "Probe": Side.FIRST, "SecondMount": Side.SECOND, "SecondProbe": Side.SECOND}
-    sides["Events"] = Side.NONE
-    return [(Side.NONE, STACK_NAME), *((side, nested[name]) for name, side in sides.items() if name in nested)]
+    first, second = SeenMount.FIRST, SeenMount.SECOND
+    sides = {"FirstMount": first, "Probe": first, "SecondMount": second, "SecondProbe": second}
+    sides["Events"] = SeenMount.NONE
+    return [(SeenMount.NONE, STACK_NAME), *((side, nested[name]) for name, side in sides.items() if name in nested)]
 
 
 def _resources(clients: Clients, stack: str, kind: str) -> dict[str, str]:

@@ -12,16 +12,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
+from fanout.runtime.settings import DataEndpoint
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.loopback import healthy
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
-from fanout_cli.local.workers.worker import DataEndpoint
 
 UP_SECONDS = 300.0
 DOWN_SECONDS = 30.0

@@ -12,14 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from fanout.runtime.settings import DataEndpoint
 from fanout_cli.local.access import NOT_RUNNING
 from fanout_cli.local.clients import Clients
-from fanout_cli.local.deployment import Deployed, Deployment
+from fanout_cli.local.deployment import DeployedStack, Deployment
 from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import MOUNT_NAME, LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.workers.worker import DataEndpoint, Isolation, write_start
+from fanout_cli.local.workers.worker import Isolation, write_start
 
 WORKERS_A_PROCESSOR = 2
 POLL_SECONDS = 0.1
@@ -52,7 +53,7 @@ class LocalStack:
         self._forgotten: set[str] = set()
         concurrency = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
         self._deployment = Deployment(paths, tools, {**concurrency, **(parameters or {})})
-        self._deployed = Deployed("", {})
+        self._deployed = DeployedStack("", {})
         self.clients = Clients(NOT_RUNNING)
         self.seconds: dict[str, float] = {}
         """Seconds of each phase: start, build, deploy."""

@@ -19,6 +19,7 @@ from fanout.ledger.keys import SUMMARY
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.location import S3Location
+from fanout.runtime.settings import DataEndpoint
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.keeper import read_up
@@ -26,7 +27,6 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.s3_data import data_client, load, save
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
-from fanout_cli.local.workers.worker import DataEndpoint
 from fanout_cli.progress.watch import watch_run
 from fanout_cli.runs.advice import command_for, step_after
 from fanout_cli.runs.ending import say_result

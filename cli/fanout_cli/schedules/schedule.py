@@ -12,7 +12,7 @@ from typing import Any
 from fanout.facts.aws import EXECUTION_NAME_CHARACTERS, SCHEDULE_INPUT_BYTES
 from fanout.model.errors import InvalidRequest
 from fanout_cli.runs.run_ids import scheduled_run_id
-from fanout_cli.schedules.times import Times, known_times
+from fanout_cli.schedules.times import ScheduleExpression, known_times
 
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 # EventBridge Scheduler writes its id of the call in this place of an input, at most as long as a UUID.
@@ -125,7 +125,7 @@ def input_of(arn: str, name: str, request: Any) -> str:
 
 
 def new_document(
-    name: str, group: str, times: Times, window_minutes: int, target: Mapping[str, str], description: str
+    name: str, group: str, times: ScheduleExpression, window_minutes: int, target: Mapping[str, str], description: str
 ) -> dict[str, Any]:
     """The arguments of CreateSchedule; ``target`` has the role and the input."""
     # Its partition is that of the role. The call has the name of the run, which the target for state machines lacks.

@@ -27,7 +27,7 @@ _EXAMPLES = {
 
 
 @dataclass(frozen=True)
-class Times:
+class ScheduleExpression:
     """An expression as EventBridge Scheduler takes it, and the time zone in which it is meant."""
 
     expression: str
@@ -63,7 +63,7 @@ class Times:
                 yield time
 
 
-def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str, now: datetime) -> Times:
+def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str, now: datetime) -> ScheduleExpression:
     """The times that the options of a command give. Raises ``InvalidRequest`` that names the option."""
     given = {form: text for form, text in (("cron", cron), ("rate", rate), ("at", at)) if text is not None}
     if len(given) != 1:
@@ -82,7 +82,7 @@ def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str,
     return times
 
 
-def known_times(expression: str, time_zone: str) -> Times:
+def known_times(expression: str, time_zone: str) -> ScheduleExpression:
     """The times of a schedule that is there. Raises ``InvalidRequest`` for an expression that is not understood."""
     found = _FORM.fullmatch(expression)
     if not found:
@@ -98,13 +98,13 @@ def _zone(field: str, name: str) -> ZoneInfo:
         raise InvalidRequest(field, f"{name[:50]!r} is no time zone that this machine knows", allowed) from error
 
 
-def _times(field: str, form: str, text: str, zone: ZoneInfo) -> Times:
+def _times(field: str, form: str, text: str, zone: ZoneInfo) -> ScheduleExpression:
     try:
         if form == "cron":
-            return Times(f"cron({text})", zone, parse_cron(text))
+            return ScheduleExpression(f"cron({text})", zone, parse_cron(text))
         if form == "at":
             when = datetime.strptime(text, _AT)
-            return Times(f"at({when.isoformat()})", zone, when)
+            return ScheduleExpression(f"at({when.isoformat()})", zone, when)
     except CronError as error:
         raise InvalidRequest(field, f"{text[:80]!r}: {error}", "") from error
     except ValueError as error:
@@ -113,4 +113,4 @@ def _times(field: str, form: str, text: str, zone: ZoneInfo) -> Times:
     if not found or not int(found[1]):
         raise InvalidRequest(field, f"{text[:80]!r} is not a rate", _EXAMPLES[form])
     count, unit = int(found[1]), found[2]
-    return Times(f"rate({count} {unit}{'' if count == 1 else 's'})", zone, count * _UNITS[unit])
+    return ScheduleExpression(f"rate({count} {unit}{'' if count == 1 else 's'})", zone, count * _UNITS[unit])

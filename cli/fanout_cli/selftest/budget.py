@@ -13,7 +13,7 @@ from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout_cli.arguments import DEFAULT_MOUNT
 from fanout_cli.command_error import CommandError
-from fanout_cli.selftest.cases import Case, Place, removal_requests
+from fanout_cli.selftest.cases import Case, SelftestPlace, removal_requests
 
 PUT_DOLLARS = PRICES["s3_put"].dollars
 # Stays back for what a forecast leaves out, such as tasks that are retried.
@@ -36,7 +36,7 @@ def expect(case: Case) -> Expected:
     return Expected(sum(found.seconds.values()) * again, found.dollars.total * again + case.puts * PUT_DOLLARS)
 
 
-def expect_removal(place: Place, cases: Sequence[Case]) -> float:
+def expect_removal(place: SelftestPlace, cases: Sequence[Case]) -> float:
     """The dollars of the sync that removes everything from EFS."""
     _, sync = removal_requests(place)
     return _estimate(sync, 1, 0, sum(case.entries for case in cases)).dollars.total
@@ -49,7 +49,7 @@ def _estimate(request: Mapping[str, Any], entries: int, size: int, extras: int) 
 
 
 @dataclass
-class Budget:
+class SelftestBudget:
     """The dollars that may be spent; ``reserved`` are kept for the removal."""
 
     dollars: float

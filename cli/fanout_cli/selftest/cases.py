@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.facts.units import MIB
-from fanout_cli.selftest.sizes import Sizes
+from fanout_cli.selftest.sizes import DataSizes
 
 DELETED_EVERY = 20
 DIRECTORY_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SelftestPlace:
     """Where a self-test works: below one prefix of a bucket and one directory of the first mount."""
 
     bucket: str
@@ -55,7 +55,7 @@ class Case:
     puts: int = 0
 
 
-def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
+def cases_of(place: SelftestPlace, sizes: DataSizes) -> tuple[Case, ...]:
     """The cases in their order; later ones use what earlier ones copied."""
     files, size = sizes.files, sizes.files * sizes.file_bytes
     dropped = len(range(0, files, DELETED_EVERY))
@@ -102,7 +102,7 @@ def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
     )
 
 
-def removal_requests(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
+def removal_requests(place: SelftestPlace) -> tuple[dict[str, Any], dict[str, Any]]:
     """The request that empties the directory on EFS but for one mark.
 
     A sync from an empty source is always refused, so the mark is copied first and stays.
@@ -111,5 +111,5 @@ def removal_requests(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
     return ends, ends | {"mode": "sync", "delete_guard": {"max_percent": 100}}
 
 
-def _parts(sizes: Sizes) -> int:
+def _parts(sizes: DataSizes) -> int:
     return -(-sizes.large_bytes // sizes.part_bytes) + 3

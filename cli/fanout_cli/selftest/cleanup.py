@@ -13,7 +13,7 @@ from fanout_cli.doctor.inside import functions
 from fanout_cli.runs.listed import list_runs
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import describe_run, result_of_run, start_run, stop_run
-from fanout_cli.selftest.cases import Place, removal_requests
+from fanout_cli.selftest.cases import SelftestPlace, removal_requests
 from fanout_cli.selftest.data import DataSets, remove_prefix
 from fanout_cli.selftest.sizes import PROFILES
 from fanout_cli.stacks import Stack
@@ -21,7 +21,7 @@ from fanout_cli.stacks import Stack
 RUNS_LOOKED_AT = 1000
 
 
-def remove_all(stack: Stack, place: Place) -> list[str]:
+def remove_all(stack: Stack, place: SelftestPlace) -> list[str]:
     """Remove everything; returns a sentence for each thing that is left. May be called again."""
     steps: tuple[Callable[[], None], ...] = (
         lambda: _stop_runs(stack, place),
@@ -46,16 +46,16 @@ def run_to_end(stack: Stack, run_id: str) -> str:
     return status
 
 
-def _runs(stack: Stack, place: Place) -> Iterator[str]:
+def _runs(stack: Stack, place: SelftestPlace) -> Iterator[str]:
     return (run.run_id for run in list_runs(stack, RUNS_LOOKED_AT) if run.run_id.startswith(f"{place.name}-"))
 
 
-def _stop_runs(stack: Stack, place: Place) -> None:
+def _stop_runs(stack: Stack, place: SelftestPlace) -> None:
     for run_id in _runs(stack, place):
         stop_run(stack, run_id)
 
 
-def _remove_from_efs(stack: Stack, place: Place) -> None:
+def _remove_from_efs(stack: Stack, place: SelftestPlace) -> None:
     """Empty the directory by a sync, then have CheckMount remove it."""
     DataSets(stack.client("s3"), place, PROFILES["small"]).mark(MARK)
     for request in removal_requests(place):
@@ -77,9 +77,9 @@ def _remove_from_efs(stack: Stack, place: Place) -> None:
         raise CommandError(f"{place.efs()} is left: {why}")
 
 
-def _remove_objects(stack: Stack, place: Place) -> None:
+def _remove_objects(stack: Stack, place: SelftestPlace) -> None:
     remove_prefix(stack.client("s3"), place.bucket, f"{place.name}/")
 
 
-def _remove_ledgers(stack: Stack, place: Place) -> None:
+def _remove_ledgers(stack: Stack, place: SelftestPlace) -> None:
     remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-")

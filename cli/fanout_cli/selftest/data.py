@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from fanout_cli.command_error import CommandError
-from fanout_cli.selftest.cases import DELETED_EVERY, DIRECTORY_FILES, Place
-from fanout_cli.selftest.sizes import Sizes
+from fanout_cli.selftest.cases import DELETED_EVERY, DIRECTORY_FILES, SelftestPlace
+from fanout_cli.selftest.sizes import DataSizes
 
 # As many connections as boto3 keeps for a client.
 REQUESTS_IN_FLIGHT = 10
@@ -32,7 +32,7 @@ def name_of(number: int) -> str:
 class DataSets:
     """Data sets below the prefix of one self-test."""
 
-    def __init__(self, s3: Any, place: Place, sizes: Sizes) -> None:
+    def __init__(self, s3: Any, place: SelftestPlace, sizes: DataSizes) -> None:
         self._s3, self._place, self._sizes = s3, place, sizes
 
     def make(self, name: str) -> None:

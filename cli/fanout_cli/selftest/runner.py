@@ -13,8 +13,8 @@ from fanout.model.errors import FanoutError
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.runs.runs import describe_run, read_ledger, result_of_run, start_run, stop_run
 from fanout_cli.runs.work_bucket import BucketStore
-from fanout_cli.selftest.budget import PUT_DOLLARS, Budget, Expected, expect
-from fanout_cli.selftest.cases import Case, Place
+from fanout_cli.selftest.budget import PUT_DOLLARS, Expected, SelftestBudget, expect
+from fanout_cli.selftest.cases import Case, SelftestPlace
 from fanout_cli.selftest.cleanup import run_to_end
 from fanout_cli.selftest.data import DataSets, Say
 from fanout_cli.stacks import Stack
@@ -48,7 +48,7 @@ class CaseRow:
 class Runner:
     """Carries out cases on a stack."""
 
-    def __init__(self, stack: Stack, place: Place, data: DataSets, budget: Budget, say: Say) -> None:
+    def __init__(self, stack: Stack, place: SelftestPlace, data: DataSets, budget: SelftestBudget, say: Say) -> None:
         self._stack, self._place, self._data, self._budget, self._say = stack, place, data, budget, say
 
     def run(self, case: Case, row: CaseRow) -> None:

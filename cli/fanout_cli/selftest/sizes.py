@@ -8,7 +8,7 @@ from fanout.facts.units import GIB, KIB, MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class DataSizes:
     """The data of a profile; ``seed_bytes`` are uploaded, S3 itself puts the large object together out of them."""
 
     files: int
@@ -22,7 +22,7 @@ class Sizes:
 
 
 PROFILES = {
-    "standard": Sizes(
+    "standard": DataSizes(
         files=5_000,
         file_bytes=64 * KIB,
         killed_shard_seconds=1.0,
@@ -32,7 +32,7 @@ PROFILES = {
         many=100_000,
         many_bytes=4 * KIB,
     ),
-    "small": Sizes(
+    "small": DataSizes(
         files=600,
         file_bytes=2 * KIB,
         killed_shard_seconds=0.1,

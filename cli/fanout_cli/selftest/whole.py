@@ -12,8 +12,8 @@ from typing import Any
 from fanout.ports.finding import Finding, Level
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.checks import examine_stack
-from fanout_cli.selftest.budget import Budget, expect, expect_removal
-from fanout_cli.selftest.cases import Place, cases_of
+from fanout_cli.selftest.budget import SelftestBudget, expect, expect_removal
+from fanout_cli.selftest.cases import SelftestPlace, cases_of
 from fanout_cli.selftest.cleanup import remove_all
 from fanout_cli.selftest.data import DataSets, Say
 from fanout_cli.selftest.page import document_of, write
@@ -23,10 +23,10 @@ from fanout_cli.stacks import Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SelftestOptions:
     """The options of the command line; ``confirm`` is shown what it may cost and says whether to go on."""
 
-    place: Place
+    place: SelftestPlace
     size: str
     budget_dollars: float
     output: Path
@@ -53,11 +53,11 @@ def bucket_of(stack: Stack, named: str) -> str:
     return plain[0]
 
 
-def run_selftest(stack: Stack, asked: Asked, say: Say) -> tuple[dict[str, Any], dict[str, str]] | None:
+def run_selftest(stack: Stack, asked: SelftestOptions, say: Say) -> tuple[dict[str, Any], dict[str, str]] | None:
     """Carry it out; returns selftest.json and the paths of both files, or ``None`` if it was not confirmed."""
     place, sizes = asked.place, PROFILES[asked.size]
     cases = cases_of(place, sizes)
-    budget = Budget(asked.budget_dollars, expect_removal(place, cases))
+    budget = SelftestBudget(asked.budget_dollars, expect_removal(place, cases))
     expected = [expect(case) for case in cases]
     total = budget.require(expected)
     for case, one in zip(cases, expected, strict=True):
@@ -97,7 +97,7 @@ def run_selftest(stack: Stack, asked: Asked, say: Say) -> tuple[dict[str, Any], 
     return document, write(document, asked.output)
 
 
-def _remove(stack: Stack, place: Place, say: Say) -> list[str]:
+def _remove(stack: Stack, place: SelftestPlace, say: Say) -> list[str]:
     """Remove everything; a second Ctrl-C breaks it off, and what it left is said."""
     again = f"fanout selftest --clean {place.test_id} --bucket {place.bucket} {stack.option}"
     say(f"removing what it made; if this is broken off: {again}")
@@ -107,7 +107,7 @@ def _remove(stack: Stack, place: Place, say: Say) -> list[str]:
         return [f"the removal was broken off; go on with it: {again}"]
 
 
-def clean(stack: Stack, place: Place) -> list[str]:
+def clean(stack: Stack, place: SelftestPlace) -> list[str]:
     """Remove what an earlier self-test left; returns what is still there."""
     with human_errors():
         return remove_all(stack, place)

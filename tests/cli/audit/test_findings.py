@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.facts.units import GIB
 from fanout.model.entry import Kind
-from fanout_cli.audit.findings import FAST_BELOW_BYTES, MANY_BELOW, Audit, Audited, Finding
+from fanout_cli.audit.findings import FAST_BELOW_BYTES, MANY_BELOW, Audit, Audited, AuditFinding
 
 BIG = FAST_BELOW_BYTES
 
@@ -25,16 +25,16 @@ def found(*entries: Audited, is_keyed: bool = True, prefix_bytes: int = 0) -> di
 @pytest.mark.parametrize(
     ("key", "finding"),
     [
-        ("a//b", Finding.EMPTY_NAME),
-        ("/a", Finding.EMPTY_NAME),
-        ("a/./b", Finding.DOT_NAME),
-        ("../b", Finding.DOT_NAME),
-        ("a\0b", Finding.NUL),
-        ("a/" + "x" * 256, Finding.LONG_NAME),
-        ("a/" + "\u20ac" * 86, Finding.LONG_NAME),
+        ("a//b", AuditFinding.EMPTY_NAME),
+        ("/a", AuditFinding.EMPTY_NAME),
+        ("a/./b", AuditFinding.DOT_NAME),
+        ("../b", AuditFinding.DOT_NAME),
+        ("a\0b", AuditFinding.NUL),
+        ("a/" + "x" * 256, AuditFinding.LONG_NAME),
+        ("a/" + "\u20ac" * 86, AuditFinding.LONG_NAME),
     ],
 )
-def test_a_key_that_is_not_shown(key: str, finding: Finding) -> None:
+def test_a_key_that_is_not_shown(key: str, finding: AuditFinding) -> None:
     assert found(Audited(key, size=BIG)).keys() == {finding.name.lower()}
 
 
@@ -55,14 +55,14 @@ def test_an_object_whose_key_is_a_directory_too_is_found_though_other_keys_stand
 @pytest.mark.parametrize(
     ("entry", "finding"),
     [
-        (Audited("x" * 100, size=BIG), Finding.LONG_KEY),
-        (Audited("\udcff", size=BIG), Finding.NOT_UTF8),
-        (Audited("s", Kind.SPECIAL), Finding.SPECIAL),
-        (Audited("l", Kind.SYMLINK, 4_081), Finding.LONG_TARGET),
-        (Audited("h", size=BIG, is_further_name=True), Finding.HARD_LINK),
+        (Audited("x" * 100, size=BIG), AuditFinding.LONG_KEY),
+        (Audited("\udcff", size=BIG), AuditFinding.NOT_UTF8),
+        (Audited("s", Kind.SPECIAL), AuditFinding.SPECIAL),
+        (Audited("l", Kind.SYMLINK, 4_081), AuditFinding.LONG_TARGET),
+        (Audited("h", size=BIG, is_further_name=True), AuditFinding.HARD_LINK),
     ],
 )
-def test_a_file_that_does_not_become_an_object_as_it_is(entry: Audited, finding: Finding) -> None:
+def test_a_file_that_does_not_become_an_object_as_it_is(entry: Audited, finding: AuditFinding) -> None:
     assert found(entry, is_keyed=False, prefix_bytes=925).keys() == {finding.name.lower()}
 
 

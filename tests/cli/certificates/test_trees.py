@@ -9,7 +9,7 @@ import pytest
 
 from fanout.request.filtering.filters import Filters
 from fanout.request.parts.symlinks import Symlinks
-from fanout_cli.certificates.trees import Part, digest_of_directory
+from fanout_cli.certificates.trees import TreeScope, digest_of_directory
 from tests.certificate import checker
 from tests.cli.certificates.issued import Issued
 from tests.cli.conftest import REGION, Aws
@@ -60,8 +60,8 @@ def test_symlinks_of_a_tree_are_taken_as_the_request_took_them(tmp_path: Path, s
         (there / "link").symlink_to("file")
     elif like == "file":
         (there / "link").write_text("text")
-    found = digest_of_directory(here, Part(Filters(), Symlinks(symlinks)))
-    assert found.hexdigest() == digest_of_directory(there, Part(Filters())).hexdigest()
+    found = digest_of_directory(here, TreeScope(Filters(), Symlinks(symlinks)))
+    assert found.hexdigest() == digest_of_directory(there, TreeScope(Filters())).hexdigest()
 
 
 def test_both_ends_of_a_run_that_skips_symlinks_are_the_certified_trees(tmp_path: Path, aws: Aws) -> None:

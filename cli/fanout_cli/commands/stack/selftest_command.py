@@ -44,9 +44,9 @@ def selftest(
     """
     with command() as console:
         from fanout_cli.runs.work_bucket import dump
-        from fanout_cli.selftest.cases import Place
+        from fanout_cli.selftest.cases import SelftestPlace
         from fanout_cli.selftest.sizes import PROFILES
-        from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest
+        from fanout_cli.selftest.whole import SelftestOptions, bucket_of, clean, new_id, run_selftest
 
         def say(text: str) -> None:
             console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -63,14 +63,14 @@ def selftest(
         if clean_id and not _ID.fullmatch(clean_id):
             raise CommandError(f"{clean_id[:80]!r} is not an id of a self-test; the directory of its result names it")
         found = where.find()
-        place = Place(bucket_of(found, bucket), clean_id or new_id())
+        place = SelftestPlace(bucket_of(found, bucket), clean_id or new_id())
         if clean_id:
             left = clean(found, place)
             for one in left:
                 say(one)
             raise typer.Exit(EXIT_FAILED if left else 0)
         directory = output or Path(place.name)
-        answer = run_selftest(found, Asked(place, size, budget_dollars, directory, confirm), say)
+        answer = run_selftest(found, SelftestOptions(place, size, budget_dollars, directory, confirm), say)
         if answer is None:
             raise typer.Exit(2)
         document, paths = answer

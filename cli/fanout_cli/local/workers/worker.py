@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from fanout.runtime.settings import DataEndpoint
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.serving.peers import is_told
 
@@ -28,16 +29,7 @@ PROBE_SECONDS = 20
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class DataEndpoint:
-    """An S3 server that holds the data, where that is not the emulator."""
-
-    url: str
-    access_key_id: str
-    secret_access_key: str
-
-
-class Side(Enum):
+class SeenMount(Enum):
     """Which mount a worker sees: as in Lambda the first, the second, or none."""
 
     FIRST = "first"
@@ -46,11 +38,11 @@ class Side(Enum):
 
     def seen_of(self, mounts: Mapping[str, Path]) -> dict[str, Path]:
         """The mounts that such a worker sees."""
-        places = {Side.FIRST: slice(0, 1), Side.SECOND: slice(1, 2), Side.NONE: slice(0, 0)}
+        places = {SeenMount.FIRST: slice(0, 1), SeenMount.SECOND: slice(1, 2), SeenMount.NONE: slice(0, 0)}
         return dict(list(mounts.items())[places[self]])
 
 
-def function_zip(folder: Path, start: Path, side: Side) -> bytes:
+def function_zip(folder: Path, start: Path, side: SeenMount) -> bytes:
     """A function's folder, with a bootstrap that runs ``start``; the same input makes the same bytes.
 
     The script itself stays outside, so that mounts change without another deployment.
@@ -99,10 +91,10 @@ def write_start(
     # The emulator's own files are for its user alone; a function's umask is Lambda's.
     lines.append("umask 022")
     lines += [f"ulimit -n {DESCRIPTORS}", 'case "$1" in']
-    for side in Side:
+    for side in SeenMount:
         seen = side.seen_of(mounts)
         known = {name: f"{MOUNT_ROOT}/{name}" if sandbox else str(path) for name, path in (seen or mounts).items()}
-        known = {} if side is Side.SECOND and not seen else known
+        known = {} if side is SeenMount.SECOND and not seen else known
         prefix = sandbox.command(seen) if sandbox else ""
         lines.append(f"{side.value}) export FANOUT_MOUNTS={shlex.quote(json.dumps(known))}")
         lines.append(f'exec {prefix} {shlex.quote(str(python))} -m awslambdaric "$_HANDLER" ;;')
