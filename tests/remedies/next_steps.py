@@ -12,8 +12,8 @@ from unittest.mock import patch
 from msgspec import convert
 from typer.testing import CliRunner
 
-from fanout.books.next_step import RULES, Ended, Rule, left_of, next_step
-from fanout.books.step import Step
+from fanout.books.next_step import RULES, EndedRun, Rule, left_of, next_step
+from fanout.books.step import NextStep
 from fanout.books.summary_document import SummaryDocument
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
@@ -82,14 +82,14 @@ class End:
     meet: Callable[[Lab], Attempt]
     mend: Callable[[Lab], Any] = lambda _: None
     fill: tuple[str, str] = ("", "")
-    ended: Ended | None = None
+    ended: EndedRun | None = None
     claim: Callable[[Lab], bool] = lambda lab: lab.held() == lab.held("source")
 
 
-def ended(attempt: Attempt) -> Ended:
+def ended(attempt: Attempt) -> EndedRun:
     """A run's end, as the table sees it."""
     summary = convert(attempt.summary, SummaryDocument)
-    return Ended(
+    return EndedRun(
         summary.mode,
         summary.status.value,
         summary.error.name if summary.error else "",
@@ -100,12 +100,12 @@ def ended(attempt: Attempt) -> Ended:
     )
 
 
-def rule_of(end: Ended) -> Rule:
+def rule_of(end: EndedRun) -> Rule:
     """The row that fits."""
     return next(rule for rule in RULES if rule.fits(end))
 
 
-def follow(lab: Lab, attempt: Attempt, how: Ended, fill: tuple[str, str]) -> Attempt:
+def follow(lab: Lab, attempt: Attempt, how: EndedRun, fill: tuple[str, str]) -> Attempt:
     """Take the advised line literally, but for a value that the reader fills in, and run what it starts."""
     requests = {one.world.run_id: lab.requests[number] for number, one in enumerate(lab.runs)}
     runs, bucket = LabRuns(requests), LabBucket(lab)
@@ -113,7 +113,7 @@ def follow(lab: Lab, attempt: Attempt, how: Ended, fill: tuple[str, str]) -> Att
     stack = Stack(
         "lab", {"StateMachineArn": MACHINE, "WorkBucketName": "work"}, clients.__getitem__, "--stack lab", 0.1
     )
-    step: Step = next_step(how)
+    step: NextStep = next_step(how)
     line = command_for(stack, attempt.world.run_id, step, "holder")
     words = shlex.split(f"{line} {stack.option}".replace(*fill) if fill[0] else f"{line} {stack.option}")
     with patch(FOUND, lambda *_: stack):

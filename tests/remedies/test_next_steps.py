@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fanout.books.next_step import RULES, Ended
+from fanout.books.next_step import RULES, EndedRun
 from fanout.books.step import Verb
 from fanout.model.document import Json
 from fanout.model.errors import (
@@ -199,7 +199,7 @@ ENDS = [
         "`InvalidRequest`",
         refused,
         fill=(" --on-conflict escape", ""),
-        ended=Ended(None, "FAILED", "InvalidRequest"),
+        ended=EndedRun(None, "FAILED", "InvalidRequest"),
     ),
     End("`FinishRefused`", too_late, fill=("TIME", "2h"), claim=lambda lab: len(lab.held()) == 90),
     End("`BudgetRefused`", over_budget, fill=("DOLLARS", "1000")),

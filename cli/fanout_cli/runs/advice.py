@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fanout.books.next_step import Ended, left_of, next_step
-from fanout.books.step import Step, Verb
+from fanout.books.next_step import EndedRun, left_of, next_step
+from fanout.books.step import NextStep, Verb
 from fanout.ledger.keys import PLAN, REQUEST
 from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
@@ -17,14 +17,14 @@ from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger, start_ru
 from fanout_cli.stacks import Stack
 
 
-def step_after(stack: Stack, result: RunResult) -> Step:
+def step_after(stack: Stack, result: RunResult) -> NextStep:
     """The next step after a run that has ended."""
     error = result.error["name"] if result.error else ""
     mode = result.mode or mode_of(stack, str(result.run_id))
     warned, listed = bool(result.warnings), result.totals["listed"]["entries"]
     taken = listed - result.totals["skipped"]["entries"]
     return next_step(
-        Ended(
+        EndedRun(
             mode,
             result.status,
             error,
@@ -36,9 +36,9 @@ def step_after(stack: Stack, result: RunResult) -> Step:
     )
 
 
-def step_after_stop(stack: Stack, run_id: str) -> Step:
+def step_after_stop(stack: Stack, run_id: str) -> NextStep:
     """The next step after a run that was stopped."""
-    return next_step(Ended(mode_of(stack, run_id), "ABORTED", "Stopped"))
+    return next_step(EndedRun(mode_of(stack, run_id), "ABORTED", "Stopped"))
 
 
 def mode_of(stack: Stack, run_id: str) -> Mode | None:
@@ -48,7 +48,7 @@ def mode_of(stack: Stack, run_id: str) -> Mode | None:
     return Mode(request["mode"]) if request else None
 
 
-def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[str], None]) -> None:
+def say_step(stack: Stack, run_id: str, step: NextStep, holder: str, say: Callable[[str], None]) -> None:
     """Print what to do next, and the command that does it."""
     if step.verb is not Verb.NONE:
         say(f"next: {step.text}")
@@ -56,7 +56,7 @@ def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[
         say(f"  {command} {stack.option}")
 
 
-def command_for(stack: Stack, run_id: str, step: Step, holder: str) -> str:
+def command_for(stack: Stack, run_id: str, step: NextStep, holder: str) -> str:
     """The command of a step, with the ends and options of the run where it names them."""
     return step.command(run_id, holder, asked_of(stack, run_id) if step.verb.names_ends else None)
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fanout.books.failures import FailureClass
-from fanout.books.step import Step, Verb
+from fanout.books.step import NextStep, Verb
 from fanout.books.summary_document import Status, SummaryDocument
 from fanout.model.outcome import Reason, Result
 from fanout.request.course import COPYING, RESUMABLE, Mode
@@ -29,7 +29,7 @@ class Left(StrEnum):
     NOT_DELETED = "entries that a move copied and could not delete"
 
 
-class Ended(Struct, frozen=True):
+class EndedRun(Struct, frozen=True):
     """How a run ended; ``mode`` is ``None`` of one that had no plan, ``status`` of the summary or of the execution."""
 
     mode: Mode | None
@@ -45,7 +45,7 @@ class Rule(Struct, frozen=True):
     """A row: of these modes, ended like this, with nothing left but ``only``; empty fits everything."""
 
     how: str
-    step: Step
+    step: NextStep
     modes: frozenset[Mode] = frozenset()
     statuses: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class Rule(Struct, frozen=True):
     nothing_planned: bool = False
     nothing_taken: bool = False
 
-    def fits(self, ended: Ended) -> bool:
+    def fits(self, ended: EndedRun) -> bool:
         return (
             (not self.modes or ended.mode in self.modes)
             and (not self.statuses or ended.status in self.statuses)
@@ -70,7 +70,7 @@ def _of(*modes: Mode) -> frozenset[Mode]:
     return frozenset(modes)
 
 
-def _after(*errors: str, step: Step, modes: frozenset[Mode] = frozenset()) -> Rule:
+def _after(*errors: str, step: NextStep, modes: frozenset[Mode] = frozenset()) -> Rule:
     """The row of runs that ended with one of these errors."""
     return Rule(", ".join(f"`{error}`" for error in errors), step, modes, errors=frozenset(errors))
 
@@ -78,43 +78,43 @@ def _after(*errors: str, step: Step, modes: frozenset[Mode] = frozenset()) -> Ru
 _SUCCEEDED = frozenset({Status.SUCCEEDED.value})
 _WITH_ITEMS = frozenset({Status.FAILED_WITH_ITEMS.value})
 RULES = (
-    Rule("still runs", Step("follow it to its end", Verb.WATCH), statuses=frozenset({"RUNNING"})),
+    Rule("still runs", NextStep("follow it to its end", Verb.WATCH), statuses=frozenset({"RUNNING"})),
     Rule(
         "skipped: another run carries out the same transfer",
-        Step("follow the run that does the work", Verb.WATCH_HOLDER),
+        NextStep("follow the run that does the work", Verb.WATCH_HOLDER),
         statuses=frozenset({Status.SKIPPED.value}),
     ),
-    Rule("a rollback that succeeded", Step("nothing", Verb.NONE), modes=_of(Mode.ROLLBACK), statuses=_SUCCEEDED),
+    Rule("a rollback that succeeded", NextStep("nothing", Verb.NONE), modes=_of(Mode.ROLLBACK), statuses=_SUCCEEDED),
     Rule(
         "succeeded, and nothing was listed",
-        Step("check the bucket and the prefix, or the path, of the source; then name the right one", Verb.SOURCE),
+        NextStep("check the bucket and the prefix, or the path, of the source; then name the right one", Verb.SOURCE),
         statuses=_SUCCEEDED,
         nothing_listed=True,
     ),
     Rule(
         "succeeded, and the filters took nothing",
-        Step("correct the patterns: each must match paths below the source", Verb.FIELD),
+        NextStep("correct the patterns: each must match paths below the source", Verb.FIELD),
         statuses=_SUCCEEDED,
         nothing_taken=True,
     ),
     Rule(
         "succeeded, and a copy would write nothing",
-        Step("nothing is to be copied; only fanout sync deletes what is extra", Verb.NONE),
+        NextStep("nothing is to be copied; only fanout sync deletes what is extra", Verb.NONE),
         modes=_of(Mode.PLAN),
         statuses=_SUCCEEDED,
         nothing_planned=True,
     ),
     Rule(
         "succeeded",
-        Step("copy what was planned; fanout sync with the same words also deletes what is extra", Verb.COPY),
+        NextStep("copy what was planned; fanout sync with the same words also deletes what is extra", Verb.COPY),
         modes=_of(Mode.PLAN),
         statuses=_SUCCEEDED,
     ),
-    Rule("succeeded", Step("nothing", Verb.NONE), statuses=_SUCCEEDED),
-    _after("InvalidRequest", step=Step("correct the field that the error names", Verb.FIELD)),
+    Rule("succeeded", NextStep("nothing", Verb.NONE), statuses=_SUCCEEDED),
+    _after("InvalidRequest", step=NextStep("correct the field that the error names", Verb.FIELD)),
     _after(
         "DeleteRefused",
-        step=Step(
+        step=NextStep(
             "see what it would delete, and check that the source is whole; then start it again without --dry-run, with "
             "a higher --max-delete where a limit of delete_guard is named",
             Verb.PLAN_SYNC,
@@ -123,67 +123,69 @@ RULES = (
     ),
     _after(
         "DeleteRefused",
-        step=Step(
+        step=NextStep(
             "check that the source is whole, then start the request again; only if a limit of delete_guard is named, "
             "raise it with --set",
             Verb.AGAIN,
         ),
     ),
-    _after("FinishRefused", step=Step("set the limits.finish_by that the error ends with, or later", Verb.FINISH)),
-    _after("BudgetRefused", step=Step("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS)),
+    _after("FinishRefused", step=NextStep("set the limits.finish_by that the error ends with, or later", Verb.FINISH)),
+    _after("BudgetRefused", step=NextStep("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS)),
     _after(
-        "AccessDenied", "Unreachable", step=Step("follow the remedy that the error ends with, then retry", Verb.RETRY)
+        "AccessDenied",
+        "Unreachable",
+        step=NextStep("follow the remedy that the error ends with, then retry", Verb.RETRY),
     ),
     _after(
         "DestinationBusy",
         "Superseded",
-        step=Step("wait until the other run to this destination has ended, then retry", Verb.RETRY),
+        step=NextStep("wait until the other run to this destination has ended, then retry", Verb.RETRY),
     ),
-    _after("LedgerBroken", step=Step("start the request again; it lists both ends anew", Verb.AGAIN)),
+    _after("LedgerBroken", step=NextStep("start the request again; it lists both ends anew", Verb.AGAIN)),
     Rule(
         "all of the source is at the destination, which holds more",
-        Step("see what a sync would delete; without --dry-run it deletes that", Verb.PLAN_SYNC),
+        NextStep("see what a sync would delete; without --dry-run it deletes that", Verb.PLAN_SYNC),
         modes=_of(Mode.VERIFY, Mode.COPY),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.EXTRA}),
     ),
     Rule(
         "differences, or entries that were not compared",
-        Step("copy what differs, then verify again; only a sync deletes what is extra", Verb.COPY_CHECKSUM),
+        NextStep("copy what differs, then verify again; only a sync deletes what is extra", Verb.COPY_CHECKSUM),
         modes=_of(Mode.VERIFY),
         statuses=_WITH_ITEMS,
     ),
     Rule(
         "only rejected entries are left",
-        Step("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
+        NextStep("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
         modes=RESUMABLE,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.REJECTED}),
     ),
     Rule(
         "entries changed while they were copied",
-        Step("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
+        NextStep("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
         modes=RESUMABLE,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.CHANGED, Left.REJECTED}),
     ),
     Rule(
         "entries could not be deleted at the source",
-        Step("follow the remedies of the failures, then start the move again", Verb.AGAIN),
+        NextStep("follow the remedies of the failures, then start the move again", Verb.AGAIN),
         modes=_of(Mode.MOVE),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.NOT_DELETED, Left.CHANGED, Left.REJECTED}),
     ),
     Rule(
         "the verification found differences",
-        Step("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
+        NextStep("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
         modes=COPYING,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.DIFFERS, Left.EXTRA}),
     ),
     Rule(
         "failed entries",
-        Step(
+        NextStep(
             "follow the remedies of the failures; a retry copies what is left",
             Verb.RETRY,
         ),
@@ -192,28 +194,30 @@ RULES = (
     ),
     Rule(
         "failed or rejected entries",
-        Step("follow the remedies of the failures; a retry lists both ends again", Verb.RETRY),
+        NextStep("follow the remedies of the failures; a retry lists both ends again", Verb.RETRY),
         statuses=_WITH_ITEMS,
     ),
     _after(
         "OutOfTime",
         "OutOfBudget",
-        step=Step("retry; where the error says that the run got no further, raise the limit with --set", Verb.RETRY),
+        step=NextStep(
+            "retry; where the error says that the run got no further, raise the limit with --set", Verb.RETRY
+        ),
     ),
     Rule(
         "stopped, or broken off",
-        Step("a retry copies what is left", Verb.RETRY),
+        NextStep("a retry copies what is left", Verb.RETRY),
         modes=RESUMABLE,
     ),
     Rule(
         "stopped, or broken off",
-        Step("a retry starts the request again from the beginning", Verb.RETRY),
+        NextStep("a retry starts the request again from the beginning", Verb.RETRY),
     ),
 )
 _CHANGED = frozenset({Reason.SOURCE_CHANGED, Reason.SOURCE_VANISHED, Reason.DESTINATION_CHANGED})
 
 
-def next_step(ended: Ended) -> Step:
+def next_step(ended: EndedRun) -> NextStep:
     """The first row that fits; the last one fits every run."""
     return next(rule.step for rule in RULES if rule.fits(ended))
 
@@ -233,10 +237,10 @@ def _left(one: FailureClass) -> Left:
     return Left.CHANGED if one.reason in _CHANGED else Left.FAILED
 
 
-def next_step_of(summary: SummaryDocument) -> Step:
+def next_step_of(summary: SummaryDocument) -> NextStep:
     """The next step after a run that has its summary."""
     return next_step(
-        Ended(
+        EndedRun(
             summary.mode,
             summary.status.value,
             summary.error.name if summary.error else "",

@@ -59,7 +59,7 @@ _LINES = {
 }
 
 
-class Step(Struct, frozen=True):
+class NextStep(Struct, frozen=True):
     """A next step, and the command for it."""
 
     text: str

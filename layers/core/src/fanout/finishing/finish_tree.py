@@ -43,7 +43,7 @@ class FinishItem(Struct, frozen=True):
     shard: FinishShard
 
 
-class Round(Struct, frozen=True):
+class FinishRound(Struct, frozen=True):
     """A round of finishing: its number and its shards."""
 
     number: int
@@ -64,7 +64,7 @@ def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
     return ToFinish(begun, ranges, making.result())
 
 
-def last_round(ledger: Ledger) -> Round | None:
+def last_round(ledger: Ledger) -> FinishRound | None:
     """The last round that was written; none where one function finishes all. Raises ``LedgerBroken``."""
     number = sum(1 for _ in ledger.keys(keys.FINISH_ROUNDS)) - 1
     return None if number < 0 else _read_round(number, ledger)
@@ -75,13 +75,13 @@ def not_done(shards: Sequence[FinishShard], ledger: Ledger) -> list[FinishShard]
     return [shard for shard, progress in _progress_of_all(shards, ledger) if not progress.done]
 
 
-def first_round(left: ToFinish, plan: Plan, ledger: Ledger) -> Round | None:
+def first_round(left: ToFinish, plan: Plan, ledger: Ledger) -> FinishRound | None:
     """Write the first round of all that is left; none if that is nothing."""
     functions = plan.request.limits.max_concurrency
     return _written(0, divide_files(left, functions) or divide_directories(0, left.directories, functions), ledger)
 
 
-def next_round(last: Round, plan: Plan, ledger: Ledger) -> Round | None:
+def next_round(last: FinishRound, plan: Plan, ledger: Ledger) -> FinishRound | None:
     """Write the round after ``last``, whose shards are all done; none if nothing is left."""
     number, functions = last.number + 1, plan.request.limits.max_concurrency
     if last.shards[0].big_files or last.shards[0].links:
@@ -89,14 +89,14 @@ def next_round(last: Round, plan: Plan, ledger: Ledger) -> Round | None:
     return _written(number, divide_closed(number, _closed_left(last, ledger), functions), ledger)
 
 
-def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> Round | None:
+def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> FinishRound | None:
     if not shards:
         return None
     ledger.write_documents(keys.finish_round_key(number), map(FinishItem, shards))
-    return Round(number, shards)
+    return FinishRound(number, shards)
 
 
-def _closed_left(last: Round, ledger: Ledger) -> list[ClosedFile]:
+def _closed_left(last: FinishRound, ledger: Ledger) -> list[ClosedFile]:
     """The closed directories that the round of directories left, less those that later rounds have set."""
     passed = [file.depth for shard in last.shards for file in shard.closed]
     number = last.number
@@ -108,9 +108,9 @@ def _closed_left(last: Round, ledger: Ledger) -> list[ClosedFile]:
     return [file for file in closed if not passed or file.depth < min(passed)]
 
 
-def _read_round(number: int, ledger: Ledger) -> Round:
+def _read_round(number: int, ledger: Ledger) -> FinishRound:
     items = ledger.read_documents(keys.finish_round_key(number), FinishItem)
-    return Round(number, [item.shard for item in items])
+    return FinishRound(number, [item.shard for item in items])
 
 
 def _progress_of_all(shards: Sequence[FinishShard], ledger: Ledger) -> list[tuple[FinishShard, FinishProgress]]:
@@ -178,7 +178,7 @@ def _answer(mapped: int, *, done: bool) -> Json:
     return {"done": done, "count": 0, "key": "", "max_concurrency": 1, "round": mapped}
 
 
-def _to_map(what: Round, plan: Plan, context: Context) -> Json:
+def _to_map(what: FinishRound, plan: Plan, context: Context) -> Json:
     return {
         "done": False,
         "count": len(what.shards),

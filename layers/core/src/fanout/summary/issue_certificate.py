@@ -50,7 +50,7 @@ _NOT_EQUAL = "no certificate was issued: it says that both trees are equal, and 
 _NO_SIGNER = "the function has no key; deploy the stack with Certificates: true"
 
 
-class Times(Struct, frozen=True):
+class RunTimes(Struct, frozen=True):
     """When the run began and ended, as the summary writes times."""
 
     began: str
@@ -65,7 +65,7 @@ class Issuing(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, context: Context) -> Issuing:
+def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTimes, context: Context) -> Issuing:
     """Write certificate.json of a run that succeeded, or say why there is none; nothing without a request for it.
 
     It is made from what bears the run's seal (``ledger.sealing``), which is read here once more, and from nothing
@@ -147,7 +147,7 @@ def _document(
     asked: Asked,
     verified: Verified,
     totals: dict[str, Count],
-    times: Times,
+    times: RunTimes,
     sums: TreeSums,
     signer: Signer,
 ) -> CertificateDocument:

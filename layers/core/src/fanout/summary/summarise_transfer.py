@@ -35,7 +35,7 @@ from fanout.request.request import Request
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.unread_entries import unread_notes
 from fanout.shards.unset_directories import directories_failed, unset_notes
-from fanout.summary.issue_certificate import Times, issue_certificate
+from fanout.summary.issue_certificate import RunTimes, issue_certificate
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import stopped_by_limit, with_way_on
 from fanout.turns.withdrawal import owes_nothing
@@ -98,7 +98,7 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     if ending.status is Status.SUCCEEDED:  # unless a phase did not bring about what it is for
         proven = verified.compared if verified else None
         ending = replace(ending, error=not_published(plan, published, ledger) or not_moved(plan, deleted, proven))
-    totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
+    totals, times = totals_of(books), RunTimes(utc(phases[0][1]), utc(now))
     certificate = issue_certificate(plan, ending, totals, times, context)
     notes += certificate.notes
     if certificate.error is not None:
