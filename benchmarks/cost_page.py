@@ -17,7 +17,7 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning, units
 from fanout.facts.prices import DATE, PRICES, REGION, prices_with
 from fanout.forecast.datasync import TaskMode, basic_verification
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.forecast.way import COLD_SECONDS, REQUEST_SECONDS, SHORT, WARM_SECONDS, short_seconds
 from fanout.model.file_system import ThroughputMode
@@ -111,7 +111,7 @@ def predicted(example: Example, megabytes: int = tuning.FUNCTION_MEGABYTES) -> F
     """The estimate of an example, on a file system with elastic throughput, by functions of this memory."""
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
     request = replace(_request(example), function=FunctionSize(megabytes=megabytes))
-    known = Known(example.entries, example.bytes, states=states, unchanged=example.unchanged)
+    known = EstimateFacts(example.entries, example.bytes, states=states, unchanged=example.unchanged)
     return estimate(request, known)
 
 

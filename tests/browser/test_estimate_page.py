@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 
-from fanout.forecast.estimate import Known, choose_estimated
+from fanout.forecast.estimate import EstimateFacts, choose_estimated
 from fanout.report.page import render_finish
 from fanout.request.parse import parse_request
 from tests.browser.conftest import Open, Report
@@ -24,7 +24,7 @@ def estimated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """The page of a time that a plan reaches, and of one that none does."""
     path: Path = tmp_path_factory.mktemp(request.param) / "plans.html"
     document = {**REQUEST, "limits": {"finish_by": request.param}}
-    _, finish = choose_estimated(parse_request(document, (), 200), Known(300_000, 50 * 10**12), 1_700_000_000.0)
+    _, finish = choose_estimated(parse_request(document, (), 200), EstimateFacts(300_000, 50 * 10**12), 1_700_000_000.0)
     path.write_text(render_finish(finish, "s3://my-data/in/", "s3://other/in/"), encoding="utf-8")
     return Report(request.param, path, to_builtins(finish))
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fanout.efs.phase_cost import Done, together
+from fanout.efs.phase_cost import WorkDone, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.between_regions import TRANSFER
 from fanout.forecast.document import forecast_document
-from fanout.forecast.estimate import Known, estimate
+from fanout.forecast.estimate import EstimateFacts, estimate
 from fanout.forecast.phases import ONCE
 from fanout.model.books import Count
 from fanout.request.parse import parse_request
@@ -53,12 +53,12 @@ def test_each_byte_that_leaves_its_region_is_predicted_and_counted(
     source: str, destination: str, fields: dict[str, Any], regions: dict[str, str], times: int
 ) -> None:
     asked = request_of(source, destination, **fields)
-    known = Known(FILES, SIZE, regions=regions)
+    known = EstimateFacts(FILES, SIZE, regions=regions)
     found, near = estimate(asked, known), estimate(asked, replace(known, regions={}))
     assert found.dollars.services.get(TRANSFER, 0.0) == pytest.approx(times * SIZE / 10**9 * GB)
     assert found.dollars.total - near.dollars.total == pytest.approx(times * SIZE / 10**9 * GB)
     after = asked.verifies_after != "none"
-    done = Done(
+    done = WorkDone(
         listed=FILES,
         moved=Count(FILES, SIZE),
         verified=Count(FILES, SIZE) if after else Count(),
@@ -75,21 +75,21 @@ def test_each_byte_that_leaves_its_region_is_predicted_and_counted(
 
 def test_what_is_compared_by_checksum_is_read_at_each_far_end() -> None:
     asked = request_of(A, B, mode="sync", compare="checksum")
-    known = Known(0, 0, unchanged=FILES, unchanged_bytes=SIZE, regions=FAR)
+    known = EstimateFacts(0, 0, unchanged=FILES, unchanged_bytes=SIZE, regions=FAR)
     assert estimate(asked, known).dollars.services[TRANSFER] == pytest.approx(2 * SIZE / 10**9 * GB)
 
 
 def test_the_price_can_be_the_user_s_and_datasync_pays_it_too() -> None:
     asked = request_of(A, B, prices={"transfer_gb": 0.147})
-    found = estimate(asked, Known(FILES, SIZE, regions=FAR))
+    found = estimate(asked, EstimateFacts(FILES, SIZE, regions=FAR))
     assert found.dollars.services[TRANSFER] == pytest.approx(SIZE / 10**9 * 0.147)
     assert found.datasync.transfer == pytest.approx(SIZE / 10**9 * 0.147)
     document = forecast_document(found, 0.0)
     assert document.dollars[TRANSFER] == document.datasync_dollars[TRANSFER] == pytest.approx(7.35)
-    near = forecast_document(estimate(asked, Known(FILES, SIZE)), 0.0)
+    near = forecast_document(estimate(asked, EstimateFacts(FILES, SIZE)), 0.0)
     assert TRANSFER not in near.dollars and TRANSFER not in near.datasync_dollars
 
 
 def test_a_plan_is_predicted_as_the_sync() -> None:
     asked = request_of(A, B, mode="plan")
-    assert estimate(asked, Known(FILES, SIZE, regions=FAR)).dollars.services[TRANSFER] == pytest.approx(1.0)
+    assert estimate(asked, EstimateFacts(FILES, SIZE, regions=FAR)).dollars.services[TRANSFER] == pytest.approx(1.0)

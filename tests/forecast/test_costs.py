@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of
+from fanout.efs.load import RequestCount, Work, loads_of
 from fanout.efs.model import FileSystemState, Load
 from fanout.facts.prices import PRICES, prices_with
 from fanout.facts.units import GIB, KIB
@@ -22,10 +22,12 @@ PRICE = prices_with({})
 LISTING = walk_listing(1_000_000, 40)
 WORK = Work(listed=1_000_000, entries=1_000_000, bytes=10**11, shards=100, longest_seconds=60)
 REQUEST = parse_request({"source": "s3://my-data/in/", "destination": "efs:///copy"}, ("data",), 100)
-REQUESTS = S3Requests(gets=1_000_000, puts=0, lists=1_000)
+REQUESTS = RequestCount(gets=1_000_000, puts=0, lists=1_000)
 
 
-def dollars(work: Work = WORK, requests: S3Requests = REQUESTS, seconds: float = 6000, metering: float = 0) -> Dollars:
+def dollars(
+    work: Work = WORK, requests: RequestCount = REQUESTS, seconds: float = 6000, metering: float = 0
+) -> Dollars:
     way = way_of(REQUEST, work, LISTING, 60.0, seconds)
     return dollars_of(way, requests, LISTING.function_seconds + seconds, metering, PRICE)
 
@@ -33,7 +35,7 @@ def dollars(work: Work = WORK, requests: S3Requests = REQUESTS, seconds: float =
 def test_s3_is_the_price_list_s() -> None:
     """A million GETs are $0.40, a million PUTs $5.00, a thousand LISTs $0.005."""
     assert dollars().s3 == pytest.approx(0.405)
-    assert dollars(requests=S3Requests(puts=1_000_000)).s3 == pytest.approx(5.0)
+    assert dollars(requests=RequestCount(puts=1_000_000)).s3 == pytest.approx(5.0)
 
 
 def test_a_second_of_a_function_costs_what_lambda_takes_for_its_memory() -> None:
@@ -98,9 +100,9 @@ def test_two_file_systems_are_metered_each_by_its_mode() -> None:
 def test_no_service_is_ever_negative_and_more_work_is_never_cheaper(
     entries: int, size: int, shards: int, seconds: float, metering: float
 ) -> None:
-    less = dollars(Work(entries, entries, size, shards, 1), S3Requests(entries, entries, 1), seconds, metering)
+    less = dollars(Work(entries, entries, size, shards, 1), RequestCount(entries, entries, 1), seconds, metering)
     more = dollars(
-        Work(entries, entries, size * 2, shards + 1, 1), S3Requests(entries + 1, entries + 1, 2), seconds + 1
+        Work(entries, entries, size * 2, shards + 1, 1), RequestCount(entries + 1, entries + 1, 2), seconds + 1
     )
     parts = (less.s3, less.ledger, less.efs, less.compute, less.states)
     assert min(parts) >= 0

@@ -15,7 +15,7 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.credits import paced_drains
 from fanout.forecast.document import ForecastCredits, forecast_document
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import Observed
@@ -32,7 +32,9 @@ def bursting(credits: float) -> FileSystemState:
 
 def predicted(size: int, credits: float, mode: str = "copy", **limits: float) -> Forecast:
     document = {"source": "s3://my-data/in/", "destination": "efs:///copy", "mode": mode, "limits": limits}
-    return estimate(parse_request(document, ("data",), 100), Known(1000, size, states={"data": bursting(credits)}))
+    return estimate(
+        parse_request(document, ("data",), 100), EstimateFacts(1000, size, states={"data": bursting(credits)})
+    )
 
 
 def row_of(found: Forecast) -> ForecastCredits:

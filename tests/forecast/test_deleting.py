@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.forecast.deleting import deleting_of
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
@@ -58,9 +58,9 @@ def test_more_extras_never_take_less_and_more_functions_never_more(
 
 
 def test_only_a_sync_that_finds_extras_has_a_phase_that_deletes() -> None:
-    known = Known(10, 1000, extras=1_000_000, states={"data": idle_state(ThroughputMode.BURSTING)})
+    known = EstimateFacts(10, 1000, extras=1_000_000, states={"data": idle_state(ThroughputMode.BURSTING)})
     found = estimate(request(S3, DATA, mode="sync"), known).seconds
     assert found["delete"] == pytest.approx(11 + 1_000_000 / 5_500)
     assert estimate(request(S3, DATA, mode="plan"), known).seconds["delete"] == found["delete"]
     assert "delete" not in estimate(request(S3, DATA), known).seconds
-    assert "delete" not in estimate(request(S3, DATA, mode="sync"), Known(10, 1000)).seconds
+    assert "delete" not in estimate(request(S3, DATA, mode="sync"), EstimateFacts(10, 1000)).seconds

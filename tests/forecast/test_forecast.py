@@ -15,7 +15,7 @@ from fanout.efs.model import FileSystemState
 from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
@@ -43,7 +43,7 @@ def predicted(
     entries: int, size: int, state: FileSystemState | None = ELASTIC, asked: Request | None = None, **known: Any
 ) -> Forecast:
     states = {} if state is None else {"data": state}
-    return estimate(asked or request(), Known(entries, size, states=states, **known))
+    return estimate(asked or request(), EstimateFacts(entries, size, states=states, **known))
 
 
 @pytest.mark.parametrize(

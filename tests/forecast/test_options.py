@@ -17,7 +17,7 @@ from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB
 from fanout.forecast.deleting import deleting_of, deletion_loads
 from fanout.forecast.document import forecast_document
-from fanout.forecast.estimate import Known, estimate, estimated_work, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, estimated_work, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
@@ -39,11 +39,11 @@ def request(source: str = S3, destination: str = DATA, **fields: Any) -> Request
 
 def predicted(asked: Request, entries: int = FILES, size: int = SIZE, **known: Any) -> Forecast:
     states = {mount: idle_state(ThroughputMode.ELASTIC) for mount in ("data", "archive")}
-    return estimate(asked, Known(entries, size, states=states, **known))
+    return estimate(asked, EstimateFacts(entries, size, states=states, **known))
 
 
 def loads(asked: Request, **known: Any) -> dict[str, Load]:
-    return dict(loads_of(asked, estimated_work(asked, Known(FILES, SIZE, **known), Rates(0.001, 1e8))))
+    return dict(loads_of(asked, estimated_work(asked, EstimateFacts(FILES, SIZE, **known), Rates(0.001, 1e8))))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_without_an_index_buckets_are_asked_about_what_is_unchanged(
 ) -> None:
     """``listing.deciding.proofs`` counts its looks by the same rule."""
     asked, many = request(source, destination, **fields), 1_000_000
-    known = Known(0, 0, unchanged=many, indexed=False)
+    known = EstimateFacts(0, 0, unchanged=many, indexed=False)
     assert estimated_work(asked, known, Rates(0.001, 1e8)).heads == heads * many
     found, vouched = predicted(asked, 0, 0, unchanged=many, indexed=False), predicted(asked, 0, 0, unchanged=many)
     assert found.dollars.s3 - vouched.dollars.s3 == pytest.approx(heads * many * 0.0004 / 1_000)

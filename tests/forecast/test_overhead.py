@@ -14,7 +14,7 @@ from fanout.facts.units import GIB, MIB
 from fanout.forecast import overhead
 from fanout.forecast.deleting import Deleting, deletion, deletion_loads
 from fanout.forecast.document import by_service
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
@@ -48,7 +48,7 @@ def test_deleting_by_hand() -> None:
 def predicted(extras: int = 0, size: int = GIB, **fields: Any) -> Forecast:
     document = {"source": "s3://my-data/in/", "destination": "efs:///copy", "mode": "sync", **fields}
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
-    return estimate(parse_request(document, ("data",), 100), Known(1000, size, extras=extras, states=states))
+    return estimate(parse_request(document, ("data",), 100), EstimateFacts(1000, size, extras=extras, states=states))
 
 
 def test_what_a_sync_deletes_costs_looks_metered_operations_and_functions() -> None:

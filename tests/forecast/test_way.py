@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
@@ -17,7 +17,9 @@ SYNC = {**REQUEST, "mode": "sync"}
 
 def estimated(request: Json, entries: int = 0, **known: Any) -> Any:
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
-    return estimate(parse_request(request, ("data",), 100), Known(entries, entries * 1000, states=states, **known))
+    return estimate(
+        parse_request(request, ("data",), 100), EstimateFacts(entries, entries * 1000, states=states, **known)
+    )
 
 
 def test_one_file_takes_six_seconds_two_where_functions_are_warm_and_a_third_of_the_ordinary_dollars(

@@ -12,14 +12,23 @@ from msgspec.structs import replace
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Observed, Pacing, Progress, credits_left, decide
+from fanout.pacing.rule import (
+    LEAST_RATE,
+    SETTLE_SECONDS,
+    ExpectedEnd,
+    Observed,
+    Pacing,
+    PacingLimits,
+    credits_left,
+    decide,
+)
 from fanout.work.rates.run_limits import functions_for
 from tests.support.simulated_efs import GB, Simulation
 
 ELASTIC = FileSystemState(ThroughputMode.ELASTIC, 1024.0 * MIB)
 SIZE = 100 * GB
 BURSTING = FileSystemState(ThroughputMode.BURSTING, burst(SIZE), standard_bytes=SIZE, credits_bytes=0.0)
-BOUNDS = Bounds(most=100, planned=20, reserve_percent=20.0)
+BOUNDS = PacingLimits(most=100, planned=20, reserve_percent=20.0)
 QUIET = Observed("data", ELASTIC, 1e12, io_percent=10.0, used=1.0)
 NOW = 1e6
 
@@ -190,7 +199,7 @@ def test_a_provisioned_file_system_is_filled_and_no_more() -> None:
 
 
 LEFT = 10_000.0
-LATE, IN_TIME, EARLY = (Progress(NOW + LEFT * share, NOW + LEFT) for share in (1.2, 0.85, 0.5))
+LATE, IN_TIME, EARLY = (ExpectedEnd(NOW + LEFT * share, NOW + LEFT) for share in (1.2, 0.85, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +221,7 @@ LATE, IN_TIME, EARLY = (Progress(NOW + LEFT * share, NOW + LEFT) for share in (1
     ],
 )
 def test_a_time_to_end_by_moves_the_concurrency_between_the_plan_and_the_guards(
-    seen: list[Observed], throttled: int, before: Pacing, progress: Progress, after: int, why: str
+    seen: list[Observed], throttled: int, before: Pacing, progress: ExpectedEnd, after: int, why: str
 ) -> None:
     decided = decide(NOW, before, seen, throttled, BOUNDS, progress)
     assert decided.concurrency == after and why in decided.reason

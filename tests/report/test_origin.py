@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from fanout import __version__
-from fanout.report.origin import Place, place_of
+from fanout.report.origin import OriginFacts, place_of
 from fanout.request.plan import Origin
 from tests.support import runs
 from tests.support.flow import World
@@ -63,13 +63,15 @@ def test_a_state_machine_of_another_name_is_no_stack_and_has_no_logs() -> None:
     ],
 )
 def test_what_is_no_arn_of_an_execution_has_a_version_and_no_link(execution: str) -> None:
-    assert place_of(Origin(execution, "work", "1.2.3")) == Place({"version": "1.2.3"}, [])
-    assert place_of(Origin(execution)) == Place({}, [])
+    assert place_of(Origin(execution, "work", "1.2.3")) == OriginFacts({"version": "1.2.3"}, [])
+    assert place_of(Origin(execution)) == OriginFacts({}, [])
 
 
 def test_a_run_on_the_emulator_is_local_and_has_no_link() -> None:
     execution = "arn:aws:states:us-east-1:000000000000:execution:fanout-transfer:run-1"
-    assert place_of(Origin(execution, "work", "1.2.3")) == Place({"stack": "local", "version": "1.2.3"}, [], "--local")
+    assert place_of(Origin(execution, "work", "1.2.3")) == OriginFacts(
+        {"stack": "local", "version": "1.2.3"}, [], "--local"
+    )
 
 
 def test_stack_and_log_groups_are_named_as_the_template_names_them() -> None:

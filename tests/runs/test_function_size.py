@@ -6,13 +6,13 @@ import pytest
 from msgspec import convert
 
 from fanout.copying.copy_shard import copy_shard
-from fanout.efs.load import S3Requests
+from fanout.efs.load import RequestCount
 from fanout.efs.phase_cost import Overhead
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.units import MIB
 from fanout.forecast.costs import dollars_of
-from fanout.forecast.spending import _Tasks
+from fanout.forecast.spending import _AttemptSums
 from fanout.forecast.way import Way
 from fanout.model.deadline import PASSED
 from fanout.model.entry import Kind
@@ -74,7 +74,7 @@ def test_what_a_function_is_too_short_for_grows_with_its_time(seconds: float) ->
 
 @BOTH
 def test_a_task_without_an_end_counts_for_the_time_of_a_function_at_most(seconds: float) -> None:
-    tasks = _Tasks(10_000.0, seconds)
+    tasks = _AttemptSums(10_000.0, seconds)
     tasks.add([Attempt("1", "n", 0.0)])
     assert tasks.seconds == seconds
 
@@ -93,7 +93,7 @@ def test_seconds_of_a_larger_function_cost_as_much_more() -> None:
     def compute(megabytes: int) -> float:
         way, price = Way(is_short=False, counts=Overhead(), seconds=0.0), prices_with({})
         function = FunctionSize(megabytes=megabytes)
-        return dollars_of(way, S3Requests(), 1e6, 0.0, price, function=function).compute
+        return dollars_of(way, RequestCount(), 1e6, 0.0, price, function=function).compute
 
     assert compute(2 * 1_769) == pytest.approx(2 * compute(1_769), rel=1e-3)
 

@@ -11,7 +11,7 @@ from fanout.books.summary_document import ShardsDone, Status, SummaryDocument, T
 from fanout.efs.model import Drain
 from fanout.forecast.credits import Credits
 from fanout.forecast.document import ForecastDocument, forecast_document
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.books import Books, Count
 from fanout.model.file_system import ThroughputMode
 from fanout.model.outcome import Result
@@ -39,7 +39,7 @@ def credited(*begin: int | None) -> ForecastDocument:
         if bytes_ is not None
     }
     found = estimate(
-        parse_request({"source": "s3://a-bucket/x/", "destination": "efs:///y"}, ("data",), 10), Known(1, 1)
+        parse_request({"source": "s3://a-bucket/x/", "destination": "efs:///y"}, ("data",), 10), EstimateFacts(1, 1)
     )
     return forecast_document(replace(found, states=systems, credits=held), 0.0)
 

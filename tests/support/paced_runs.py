@@ -6,8 +6,8 @@ from fanout.efs.model import FileSystemState
 from fanout.facts.units import GIB, MIB
 from fanout.ledger import keys
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rows import Decision, decision
-from fanout.pacing.rule import Bounds, Observed, Pacing, decide
+from fanout.pacing.rows import PacingDecision, decision
+from fanout.pacing.rule import Observed, Pacing, PacingLimits, decide
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
@@ -16,9 +16,9 @@ MINUTES = 60
 SILENT = range(5, 15)
 
 
-def decisions(began: float) -> list[Decision]:
+def decisions(began: float) -> list[PacingDecision]:
     """One a minute; functions are throttled in the twentieth, and ``SILENT`` are without PercentIOLimit."""
-    bounds, pacing, rows = Bounds(most=64, planned=24, reserve_percent=20.0), Pacing(24, None, began), []
+    bounds, pacing, rows = PacingLimits(most=64, planned=24, reserve_percent=20.0), Pacing(24, None, began), []
     credits = 600.0 * GIB
     for minute in range(MINUTES):
         now, throttled = began + 60.0 * (minute + 1), 3 if minute == 20 else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.efs.calibration import Calibration
-from fanout.efs.probe_result import Budget, Caps, ProbeResult, ProbeStatus
+from fanout.efs.probe_result import Caps, ProbeBudget, ProbeResult, ProbeStatus
 from fanout.ledger.documents import document_row
 from fanout.model.document import Json
 
@@ -20,7 +20,7 @@ def probe_json(found: Calibration | None, probe_id: str = "probe-1", ended_at: f
         state=None,
         began_at=0.0,
         ended_at=ended_at,
-        budget=Budget(0, 0, 0.0, 0.0, 1),
+        budget=ProbeBudget(0, 0, 0.0, 0.0, 1),
         caps=Caps(0, 0, 0, True, ""),
         experiments=[],
         calibration=found,

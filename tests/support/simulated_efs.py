@@ -10,7 +10,7 @@ from fanout.facts.units import MIB
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LEAST_SHARE
 from fanout.pacing.rows import seen_of
-from fanout.pacing.rule import Bounds, Pacing, Progress, decide
+from fanout.pacing.rule import ExpectedEnd, Pacing, PacingLimits, decide
 
 GB = 10**9
 STEP = 60.0
@@ -57,7 +57,7 @@ class Simulation:
     def run(self, hours: float = 200.0) -> float:
         """Copy to the end with the pacing; returns the seconds that it took."""
         pacing = Pacing(self.planned, moved_at=-1e9)
-        bounds = Bounds(self.most, self.planned, self.reserve_percent, self.bytes_per_second)
+        bounds = PacingLimits(self.most, self.planned, self.reserve_percent, self.bytes_per_second)
         since, done = self.now, self.done
         while self.done < self.todo and self.now < hours * 3600:
             readings = {} if self.silent[0] <= self.now < self.silent[1] else self._told()
@@ -72,11 +72,11 @@ class Simulation:
             self._minute(pacing)
         return self.now
 
-    def _progress(self, since: float, done: float) -> Progress | None:
+    def _progress(self, since: float, done: float) -> ExpectedEnd | None:
         """As PaceCopy sees it: the end at the speed since the last change."""
         if self.copied_by is None or self.done - done < LEAST_SHARE * self.todo:
             return None
-        return Progress(self.now + (self.now - since) * (self.todo - self.done) / (self.done - done), self.copied_by)
+        return ExpectedEnd(self.now + (self.now - since) * (self.todo - self.done) / (self.done - done), self.copied_by)
 
     def optimum(self) -> float:
         """Seconds with perfect knowledge, down to the reserve and not below, nobody else on it."""

@@ -13,7 +13,7 @@ from fanout.forecast.spending import dollars_done, done_so_far
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Rates
-from fanout.pacing.rows import DecidedFor, Decision
+from fanout.pacing.rows import DecidedFor, PacingDecision
 from fanout.pacing.rule import Pacing
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
@@ -53,14 +53,16 @@ class ShardedCopy(Simulation):
         self._waiting = [(number, size) for number, size in enumerate(self.sizes)]
         self._working: list[Working] = []
         self.ended: list[Working] = []
-        self.decided: list[Decision] = []
+        self.decided: list[PacingDecision] = []
 
     def _minute(self, pacing: Pacing) -> None:
         began = self.now
         mounts = [DecidedFor("data", self.credits if self.state.credits_bytes is not None else None, None, None)]
         functions = min(pacing.concurrency, len(self._waiting) + len(self._working))
         rate = pacing.bytes_per_second
-        self.decided.append(Decision(BEGAN + began, functions, 0, 0, functions, functions, rate, BEGAN, "", mounts))
+        self.decided.append(
+            PacingDecision(BEGAN + began, functions, 0, 0, functions, functions, rate, BEGAN, "", mounts)
+        )
         super()._minute(replace(pacing, concurrency=functions))
         possible = self.trace[-1][1]
         for second in range(int(STEP)):

@@ -105,7 +105,7 @@ def estimate_(
     """
     with command():
         from fanout.forecast.document import forecast_document
-        from fanout.forecast.estimate import Known, choose_estimated, estimate
+        from fanout.forecast.estimate import EstimateFacts, choose_estimated, estimate
         from fanout.ledger.documents import document_row
         from fanout.model.books import Count
         from fanout.model.errors import InvalidRequest
@@ -168,7 +168,7 @@ def estimate_(
         mounts = mounts_of(document)
         parsed = parse_request(document, mounts, max_concurrency or STACK_CONCURRENCY)
         system = state_of(throughput_mode or ThroughputMode.ELASTIC, standard, credits_, provisioned_mibps)
-        known = Known(
+        known = EstimateFacts(
             number_of("--entries", entries),
             number_of("--bytes", size),
             largest_directory,

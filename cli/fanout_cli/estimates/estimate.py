@@ -14,7 +14,7 @@ from fanout.efs.probe_result import ProbeResult
 from fanout.facts.aws import EFS_LEAST_BILLED
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import Finish
-from fanout.forecast.estimate import Known, idle_state
+from fanout.forecast.estimate import EstimateFacts, idle_state
 from fanout.ledger.documents import document_of
 from fanout.model.books import Count
 from fanout.model.document import json_value
@@ -66,7 +66,7 @@ def regions_of(given: list[str], request: Request) -> dict[str, str]:
     return regions
 
 
-def check_small(known: Known) -> None:
+def check_small(known: EstimateFacts) -> None:
     """Raise ``InvalidRequest`` if the small files are none of the entries, or not small."""
     small, rest = known.small, Count(known.entries, known.bytes) - known.small
     if small.bytes > small.entries * EFS_LEAST_BILLED:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.facts.prices import PRICES
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
@@ -45,7 +45,7 @@ def expect_removal(place: SelftestPlace, cases: Sequence[Case]) -> float:
 def _estimate(request: Mapping[str, Any], entries: int, size: int, extras: int) -> Forecast:
     parsed = parse_request(request, (DEFAULT_MOUNT,), STACK_CONCURRENCY)
     state = idle_state(ThroughputMode.ELASTIC)
-    return estimate(parsed, Known(entries, size, 0, extras, {DEFAULT_MOUNT: state}, {}))
+    return estimate(parsed, EstimateFacts(entries, size, 0, extras, {DEFAULT_MOUNT: state}, {}))
 
 
 @dataclass

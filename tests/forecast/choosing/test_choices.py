@@ -23,7 +23,7 @@ from fanout.forecast.choosing.choices import (
     unbeaten,
 )
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, reached
-from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit
 from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
@@ -67,7 +67,7 @@ def test_levels_go_from_one_function_to_the_most_and_are_few(most: int) -> None:
     assert shard_levels(20.0) == [15.0, 20.0] and shard_levels(5.0) == [5.0]
 
 
-def decided(known: Known, left: float, **limits: float) -> Finish:
+def decided(known: EstimateFacts, left: float, **limits: float) -> Finish:
     document: Json = {"source": "s3://a-bucket/x/", "destination": "efs:///y", "limits": limits}
     request = parse_request(document, ("data",), 500)
 
@@ -80,7 +80,7 @@ def decided(known: Known, left: float, **limits: float) -> Finish:
     return decide_finish(moments, 500, [60.0], predict, known.states)
 
 
-FILES = Known(1_000_000, 300 * GB, states={"data": idle_state(ThroughputMode.ELASTIC, 100 * GB)})
+FILES = EstimateFacts(1_000_000, 300 * GB, states={"data": idle_state(ThroughputMode.ELASTIC, 100 * GB)})
 FEW_CREDITS = idle_state(ThroughputMode.BURSTING, 100 * GB, credits_bytes=most_credits(100 * GB) * 0.2)
 
 

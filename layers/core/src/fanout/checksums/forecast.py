@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanout.efs.load import S3Requests, Work
-from fanout.efs.phase_cost import Basis, Done, PhaseCost
+from fanout.efs.load import RequestCount, Work
+from fanout.efs.phase_cost import Basis, PhaseCost, WorkDone
 from fanout.facts.tuning import CHECKSUM_JOB_OBJECTS
 from fanout.request.request import Request
 
@@ -23,11 +23,11 @@ def computing(request: Request, work: Work, basis: Basis) -> PhaseCost:
     if not objects:
         return PhaseCost()
     jobs = -(-objects // CHECKSUM_JOB_OBJECTS) * ends
-    looks = S3Requests(gets=objects * ends)
+    looks = RequestCount(gets=objects * ends)
     return PhaseCost(seconds=JOB_SECONDS, requests=looks, services=_dollars(jobs, objects * ends, basis.price))
 
 
-def computed(_request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+def computed(_request: Request, done: WorkDone, price: Mapping[str, float]) -> PhaseCost:
     """The jobs that S3 took, and their objects."""
     jobs, objects = done.computed
     return PhaseCost(services=_dollars(jobs, objects, price) if jobs else {})

@@ -64,15 +64,15 @@ def directories_in(listed: int, sizes: Iterable[Count]) -> int:
     return listed - sum(group.entries for group in sizes)
 
 
-class S3Requests(Struct, frozen=True):
+class RequestCount(Struct, frozen=True):
     """Requests by their price; those that list are among the puts."""
 
     gets: float = 0.0
     puts: float = 0.0
     lists: float = 0.0
 
-    def __add__(self, other: S3Requests) -> S3Requests:
-        return S3Requests(self.gets + other.gets, self.puts + other.puts, self.lists + other.lists)
+    def __add__(self, other: RequestCount) -> RequestCount:
+        return RequestCount(self.gets + other.gets, self.puts + other.puts, self.lists + other.lists)
 
 
 def lists_of(work: Work, segments: int) -> float:
@@ -88,30 +88,34 @@ def lists_of_directories(work: Work, entries: int) -> float:
     return (work.directories or 0) * entries / max(1, work.listed)
 
 
-def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
+def requests_of(request: Request, work: Work, segments: int) -> RequestCount:
     """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
     ends = [end.is_keyed for end in (request.source, request.destination)]
     lists = (LISTS_OF_RUN + lists_of(work, segments)) * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
     if request.course.compares:  # a HEAD each, as S3 keeps checksums
-        return S3Requests(
+        return RequestCount(
             gets=float(work.entries * sum(ends)), lists=lists + lists_of_directories(work, work.entries) * sum(ends)
         )
     if ends_to_prove(request) is Ends.S3_TO_MOUNT:
         lists += LISTS_TO_MOUNT
     looks = float(work.compared.entries * sum(ends))  # a HEAD, or a GET of a very small object
     if request.inside_s3:
-        return S3Requests(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)
+        return RequestCount(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)
     if request.between_mounts:
         staged = work.bytes / tuning.BLOCK_BYTES + work.shards
-        return S3Requests(staged, staged, lists)
-    return S3Requests(blocks * ends[0] + looks, blocks * ends[1], lists)
+        return RequestCount(staged, staged, lists)
+    return RequestCount(blocks * ends[0] + looks, blocks * ends[1], lists)
 
 
-def requests_behind(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> S3Requests:
+def requests_behind(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> RequestCount:
     """Requests by which what is copied to a mount of S3 Files gets to its bucket; later, so they hold nothing up."""
     state = states.get(request.destination.mount)
-    return S3Requests(puts=float(work.entries * state.puts_a_file)) if state and request.course.copies else S3Requests()
+    return (
+        RequestCount(puts=float(work.entries * state.puts_a_file))
+        if state and request.course.copies
+        else RequestCount()
+    )
 
 
 def reads_before_copying(request: Request) -> bool:
@@ -119,14 +123,14 @@ def reads_before_copying(request: Request) -> bool:
     return request.compare is Compare.CHECKSUM and not request.course.compares
 
 
-def reading(ends: Sequence[Location], work: Work) -> tuple[S3Requests, Mapping[str, Load]]:
+def reading(ends: Sequence[Location], work: Work) -> tuple[RequestCount, Mapping[str, Load]]:
     """Requests to S3, and the load of each mount by name, of reading all data of these ends."""
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
     loads: dict[str, Load] = {}
     for end in ends:
         if not end.is_keyed:
             loads[end.mount] = loads.get(end.mount, Load()) + _read(work)
-    return S3Requests(gets=blocks * sum(end.is_keyed for end in ends)), loads
+    return RequestCount(gets=blocks * sum(end.is_keyed for end in ends)), loads
 
 
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:

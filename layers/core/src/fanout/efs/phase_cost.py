@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
-from fanout.efs.load import S3Requests
+from fanout.efs.load import RequestCount
 from fanout.efs.model import FileSystemState, Load, merged
 from fanout.model.books import Count
 from fanout.model.shard import Rates
@@ -54,7 +54,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     regions: Mapping[str, str] = field(default_factory=dict)
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class WorkDone(Struct, frozen=True, kw_only=True):
     """The work that a run has done: entries listed and deleted, what was moved, and what was verified after a copy.
 
     ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run; of these
@@ -93,7 +93,7 @@ class PhaseCost(Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     function_seconds: float = 0.0
     loads: Mapping[str, Load] = field(default_factory=dict)
-    requests: S3Requests = S3Requests()
+    requests: RequestCount = RequestCount()
     overhead: Overhead = Overhead()
     services: Mapping[str, float] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ def together(costs: Iterable[PhaseCost]) -> PhaseCost:
     services: dict[str, float] = {}
     costs = list(costs)
     loads = merged(cost.loads for cost in costs)
-    requests, overhead = S3Requests(), Overhead()
+    requests, overhead = RequestCount(), Overhead()
     for cost in costs:
         function_seconds += cost.function_seconds
         requests, overhead = requests + cost.requests, overhead + cost.overhead

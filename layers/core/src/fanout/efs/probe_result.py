@@ -104,7 +104,7 @@ class ExperimentResult(Struct, frozen=True, kw_only=True):
     problems: list[Problem]
 
 
-class Budget(Struct, frozen=True):
+class ProbeBudget(Struct, frozen=True):
     """The budget of a probe, and its use."""
 
     bytes: int
@@ -139,7 +139,7 @@ class ProbeResult(Struct, frozen=True):
     state: FileSystemState | None
     began_at: float
     ended_at: float
-    budget: Budget
+    budget: ProbeBudget
     caps: Caps
     experiments: list[ExperimentResult]
     calibration: Calibration | None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from fanout.efs.load import S3Requests
+from fanout.efs.load import RequestCount
 from fanout.efs.model import FileSystemState, Load
 from fanout.efs.phase_cost import Overhead
 from fanout.facts.units import GB
@@ -40,7 +40,7 @@ class Dollars(Struct, frozen=True):
 
 def dollars_of(
     way: Way,
-    requests: S3Requests,
+    requests: RequestCount,
     function_seconds: float,
     metering: float,
     price: Mapping[str, float],
@@ -64,7 +64,7 @@ def dollars_of(
     )
 
 
-def request_dollars(requests: S3Requests, price: Mapping[str, float]) -> float:
+def request_dollars(requests: RequestCount, price: Mapping[str, float]) -> float:
     return requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"]
 
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, reading, requests_of
+from fanout.efs.load import RequestCount, Work, loads_of, loads_to_list, reading, requests_of
 from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.facts.units import GB
@@ -118,7 +118,7 @@ def _copied(request: Request, work: Work, states: Mapping[str, FileSystemState],
     metering = metering_dollars(loads_to_list(request, work), states, price)
     found = requests_of(request, work, 0)
     if request.course.compares:
-        return _Reads(request_dollars(S3Requests(lists=found.lists), price), metering)
+        return _Reads(request_dollars(RequestCount(lists=found.lists), price), metering)
     s3 = 0.0 if request.between_mounts else request_dollars(found, price)
     return _Reads(s3, metering + metering_dollars(loads_of(request, work), states, price))
 

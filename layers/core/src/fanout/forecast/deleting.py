@@ -19,9 +19,9 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, lists_of_directories
+from fanout.efs.load import RequestCount, Work, lists_of_directories
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import aws, tuning
 from fanout.forecast.way import Overheads
 from fanout.model.location import Location
@@ -63,7 +63,7 @@ def deleting(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return replace(deletion(request, work.extras, found, lists_of_directories(work, work.extras)), seconds=seconds)
 
 
-def deleted(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+def deleted(request: Request, done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
     """The addition of the deletions that were done."""
     listed = Work(done.listed, 0, 0, 0, 0.0, directories=done.directories)
     directories = lists_of_directories(listed, done.deleted)
@@ -84,7 +84,7 @@ def deletion(request: Request, extras: int, found: Deleting, directories: float 
     tasks = found.shards if request.course.deletes_proven else found.shards + 1  # one sees to the directories
     lists = float(tasks * sum(end.is_keyed for end in (request.source, request.destination)))
     lists += directories * _end_looked_at(request).is_keyed
-    return PhaseCost(loads=loads, requests=S3Requests(float(found.looks), lists=lists), overhead=overhead)
+    return PhaseCost(loads=loads, requests=RequestCount(float(found.looks), lists=lists), overhead=overhead)
 
 
 def end_deleted_from(request: Request) -> Location:

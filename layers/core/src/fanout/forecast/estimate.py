@@ -25,7 +25,7 @@ from fanout.request.request import Request
 from fanout.shards.packing import target_seconds
 
 
-class Known(Struct, frozen=True):
+class EstimateFacts(Struct, frozen=True):
     """The facts of an estimate besides the request: the tree, and the file systems by mount.
 
     ``entries`` are new at the destination, ``unchanged`` lie there already; ``extras`` are there for a sync to delete.
@@ -49,7 +49,7 @@ class Known(Struct, frozen=True):
     small: Count = Count()
 
 
-def estimate(request: Request, known: Known) -> Forecast:
+def estimate(request: Request, known: EstimateFacts) -> Forecast:
     rates = rates_of(request, known.calibrations)
     states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
     work = estimated_work(request, known, rates)
@@ -63,7 +63,7 @@ def with_probed(state: FileSystemState, calibration: Calibration | None) -> File
     return replace(state, probed_bytes_per_second=probed)
 
 
-def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
+def estimated_work(request: Request, known: EstimateFacts, rates: Rates) -> Work:
     """The work as PartitionShards would cut it, were all entries of one size but for the small ones."""
     compared = Count(known.unchanged, known.unchanged_bytes) if reads_before_copying(request) else Count()
     alone = rates.seconds(known.entries + compared.entries, known.bytes + compared.bytes)
@@ -108,7 +108,7 @@ def idle_state(
 
 
 def choose_estimated(
-    request: Request, known: Known, now: float, shard_seconds: float | None = None
+    request: Request, known: EstimateFacts, now: float, shard_seconds: float | None = None
 ) -> tuple[Forecast, Finish]:
     """The plan of a run that begins now and ends by its ``limits.finish_by``, and the forecast of that plan.
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import Work, directories_in
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.phase_cost import Done
+from fanout.efs.phase_cost import WorkDone
 from fanout.forecast.choosing.finish import Finish, reached
 from fanout.forecast.choosing.of_run import functions_for, with_forecast
 from fanout.forecast.costs import Dollars
@@ -107,7 +107,7 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], cop
     request = plan.request
     compared = Count() if request.course.writes else books.by_result[Result.UNCHANGED]
     after = [one for one in activities if one.phase == "verify"] if request.course.writes else []
-    done = Done(
+    done = WorkDone(
         listed=books.listed.entries,
         moved=books.by_result[Result.COPIED] + (compared if request.course.compares else Count()),
         verified=sum((one.worked for one in after), Count()),

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from fanout.checksums.forecast import computed, computing
-from fanout.efs.load import S3Requests, Work
+from fanout.efs.load import RequestCount, Work
 from fanout.efs.model import Load
-from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Done, Overhead, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import aws
 from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.forecast.between_regions import to_copy
@@ -40,7 +40,7 @@ def publishing(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return PhaseCost(seconds=seconds, function_seconds=seconds, loads=loads, overhead=overhead)
 
 
-def published(request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
+def published(request: Request, done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
     """The requests and states of a publication, as far as shards were copied for it; no old version is counted."""
     shards = done.tasks - done.tasks_after if request.publish is not None else 0
     return PhaseCost(overhead=PUBLISHING.run + PUBLISHING.shard * shards if shards else Overhead())
@@ -62,7 +62,7 @@ def _in_one_state(_request: Request, _work: Work, _basis: Basis) -> PhaseCost:
     return PhaseCost(seconds=STATE_SECONDS)
 
 
-def _nothing(_request: Request, _done: Done, _price: Mapping[str, float]) -> PhaseCost:
+def _nothing(_request: Request, _done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
     return PhaseCost()
 
 
@@ -80,15 +80,15 @@ class Phase(Struct, frozen=True, kw_only=True):
     waits: str = ""
     runs: Callable[[Request], bool]
     predicted: Callable[[Request, Work, Basis], PhaseCost] = _in_one_state
-    spent: Callable[[Request, Done, Mapping[str, float]], PhaseCost] = _nothing
+    spent: Callable[[Request, WorkDone, Mapping[str, float]], PhaseCost] = _nothing
 
 
 def _listing(_request: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=basis.list_seconds, requests=S3Requests(gets=work.heads))
+    return PhaseCost(seconds=basis.list_seconds, requests=RequestCount(gets=work.heads))
 
 
-def _listed(_request: Request, done: Done, _price: Mapping[str, float]) -> PhaseCost:
-    return PhaseCost(requests=S3Requests(gets=done.heads))
+def _listed(_request: Request, done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
+    return PhaseCost(requests=RequestCount(gets=done.heads))
 
 
 def _copying(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -96,7 +96,7 @@ def _copying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0, services=services)
 
 
-def _copied(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+def _copied(request: Request, done: WorkDone, price: Mapping[str, float]) -> PhaseCost:
     return PhaseCost(services=to_copy(request, done.moved.bytes, 0, done.regions, price))
 
 

@@ -23,7 +23,7 @@ from fanout.efs.load import (
 )
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState, assumed_state, merged
-from fanout.efs.phase_cost import Done, together
+from fanout.efs.phase_cost import WorkDone, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.forecast import NOT_MEASURED
@@ -90,17 +90,17 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
     return dollars_done(plan, done_so_far(plan, ledger, now), ledger)
 
 
-def done_so_far(plan: Plan, ledger: Ledger, now: float) -> Done:
+def done_so_far(plan: Plan, ledger: Ledger, now: float) -> WorkDone:
     """The work that the tasks of a run have done.
 
     The work of a task that has not ended is not known: its seconds count, at most those of a function.
     """
-    copied, compared = (_Tasks(now, plan.request.function.seconds) for _ in range(2))
+    copied, compared = (_AttemptSums(now, plan.request.function.seconds) for _ in range(2))
     copied.add(_attempts("copy", ledger))
     compared.add(_attempts("verify", ledger))
     compared.add(_attempts("verify", ledger.verification()))
     is_copy = not plan.request.course.compares
-    return Done(
+    return WorkDone(
         listed=sum(one.listed.entries for one in rounds_done(ledger)),
         moved=copied.worked if is_copy else compared.worked,
         verified=compared.worked if is_copy else Count(),
@@ -113,7 +113,9 @@ def done_so_far(plan: Plan, ledger: Ledger, now: float) -> Done:
     )
 
 
-def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, FileSystemState] | None = None) -> Dollars:
+def dollars_done(
+    plan: Plan, done: WorkDone, ledger: Ledger, known: Mapping[str, FileSystemState] | None = None
+) -> Dollars:
     """The dollars of work that was done, with the listing's rounds and segments as the ledger holds them.
 
     Prices and operations are those of the forecast; this is not a bill. Each task counts as a shard does. The pacing
@@ -152,7 +154,7 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger, known: Mapping[str, Fil
     return dollars_of(way, requests, busy, metering, price, aside, added.services, request.function)
 
 
-class _Tasks:
+class _AttemptSums:
     """The sums over attempts, of which those without an end are at work until ``now``, or were lost after ``most``."""
 
     def __init__(self, now: float, most: float) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, lists_of, lists_of_directories, loads_of, loads_to_list
+from fanout.efs.load import RequestCount, Work, lists_of, lists_of_directories, loads_of, loads_to_list
 from fanout.efs.model import Load, merged
-from fanout.efs.phase_cost import MAP_SECONDS, Basis, Done, Overhead, PhaseCost
+from fanout.efs.phase_cost import MAP_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import tuning
 from fanout.forecast import between_regions
 from fanout.forecast.way import BETWEEN_MOUNTS, ROUND, SEGMENT
@@ -43,7 +43,7 @@ def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return replace(cost, seconds=seconds, function_seconds=busy, overhead=overhead, services=services)
 
 
-def verified(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+def verified(request: Request, done: WorkDone, price: Mapping[str, float]) -> PhaseCost:
     """The addition of the verification after the copy, as far as it came."""
     if not done.tasks_after and not done.rounds:
         return PhaseCost()
@@ -61,18 +61,18 @@ def verification(request: Request, work: Work, segments: int) -> PhaseCost:
     return PhaseCost(loads=loads_to_verify(request, work), requests=requests_to_verify(request, work, segments))
 
 
-def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
+def requests_to_verify(request: Request, work: Work, segments: int) -> RequestCount:
     """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums.
 
     For a certificate every object is read too.
     """
     if request.verifies_after is Verify.NONE:
-        return S3Requests()
+        return RequestCount()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
     pages = lists_of(work, segments) if request.verifies_after.whole_trees else 0.0
     pages += lists_of_directories(work, work.entries)
     read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
-    return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
+    return RequestCount(gets=(work.entries + read) * ends, lists=pages * ends)
 
 
 def to_verify(request: Request, work: Work) -> Work:

@@ -20,8 +20,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.model.file_system import Readings
-from fanout.pacing.rows import Decision, MountWork, PacingPlan, decision, resumed, seen_of
-from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, Progress, decide
+from fanout.pacing.rows import MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
+from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, ExpectedEnd, Pacing, PacingLimits, decide
 from fanout.pacing.start import bounds_of, entry_bytes_of, paced_at_first, seen_at_first
 from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
@@ -75,7 +75,7 @@ class _Pacer:
     def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
         self.execution_arn, self.context, self.maps = execution_arn, context, maps
         self.map_run: MapRun | None = None
-        self._decisions: list[Decision] = []
+        self._decisions: list[PacingDecision] = []
         self._readings: dict[str, Readings] = {}
         self._problems: dict[str, str] = {}
         ledger = context.ledger
@@ -118,14 +118,14 @@ class _Pacer:
         self.context.ledger.write_rows(self._name, self._decisions)
         self.pacing = after
 
-    def _progress(self, now: float, share_left: float) -> Progress | None:
+    def _progress(self, now: float, share_left: float) -> ExpectedEnd | None:
         """The end of the copy at the speed since the last change, for a run that has to end by a time."""
         since, share = self._speed_from
         if self.start.copied_by is None or share - share_left < LEAST_SHARE:
             return None
-        return Progress(now + (now - since) * share_left / (share - share_left), self.start.copied_by)
+        return ExpectedEnd(now + (now - since) * share_left / (share - share_left), self.start.copied_by)
 
-    def _bounds(self) -> Bounds:
+    def _bounds(self) -> PacingLimits:
         """As the request says, but for a rate that was changed since."""
         bounds = bounds_of(self.plan.request, self.start.functions)
         limits = self.context.ledger.find(keys.LIMITS, RunLimits)
@@ -155,18 +155,18 @@ class _Pacer:
             return None
 
 
-def last_decision(ledger: Ledger) -> Decision | None:
+def last_decision(ledger: Ledger) -> PacingDecision | None:
     names = list(ledger.keys(keys.DECISIONS))
     return list(_read(names[-1], ledger))[-1] if names else None
 
 
-def decisions(ledger: Ledger) -> list[Decision]:
+def decisions(ledger: Ledger) -> list[PacingDecision]:
     """All decisions of the run, in their order."""
     return [one for name in ledger.keys(keys.DECISIONS) for one in _read(name, ledger)]
 
 
-def _read(name: str, ledger: Ledger) -> Iterator[Decision]:
-    return ledger.read_rows_as(name, lambda row: convert(row, Decision))
+def _read(name: str, ledger: Ledger) -> Iterator[PacingDecision]:
+    return ledger.read_rows_as(name, lambda row: convert(row, PacingDecision))
 
 
 def begin_pacing(plan: Plan, work: Work, functions: int, context: Context, copied_by: float | None = None) -> int:

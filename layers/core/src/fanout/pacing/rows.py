@@ -40,7 +40,7 @@ class DecidedFor(Struct, frozen=True):
     metered_bytes_per_second: float | None
 
 
-class Decision(Struct, frozen=True):
+class PacingDecision(Struct, frozen=True):
     """A row of pacing/decisions: what was seen at a time (seconds since 1970), and what was set."""
 
     at: float
@@ -92,9 +92,9 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
 
 def decision(
     now: float, before: Pacing, after: Pacing, seen: Sequence[Observed], running: int, waiting: int, throttled: int
-) -> Decision:
+) -> PacingDecision:
     """A decision: the state seen, and the pace set."""
-    return Decision(
+    return PacingDecision(
         at=round(now, 3),
         running=running,
         waiting=waiting,
@@ -116,7 +116,7 @@ def decision(
     )
 
 
-def resumed(pacing: Pacing, last: Decision | None) -> Pacing:
+def resumed(pacing: Pacing, last: PacingDecision | None) -> Pacing:
     """The pacing as the last decision left it; what the Map says of its concurrency counts."""
     if last is None:
         return pacing

@@ -84,7 +84,7 @@ class Pacing(Struct, frozen=True):
     reason: str = "as planned"
 
 
-class Progress(Struct, frozen=True):
+class ExpectedEnd(Struct, frozen=True):
     """The copy's end at its present speed, and when it has to end for ``limits.finish_by``; seconds since 1970."""
 
     ends: float
@@ -99,7 +99,7 @@ class Progress(Struct, frozen=True):
         return now + (self.ends - now) * UP * (1 + 2 * SPARE) < self.copied_by
 
 
-class Bounds(Struct, frozen=True):
+class PacingLimits(Struct, frozen=True):
     """The bounds from request and plan: the most functions, those of the plan, the reserve, the request's rate."""
 
     most: int
@@ -113,8 +113,8 @@ def decide(
     pacing: Pacing,
     seen: Sequence[Observed],
     throttled: int,
-    bounds: Bounds,
-    progress: Progress | None = None,
+    bounds: PacingLimits,
+    progress: ExpectedEnd | None = None,
 ) -> Pacing:
     """The next pacing, by the table above; ``throttled`` functions were lately throttled.
 
@@ -172,7 +172,7 @@ def _rate(seen: Sequence[Observed], reserve_percent: float) -> tuple[float | Non
 
 
 def _in_time(
-    now: float, pacing: Pacing, concurrency: int, why: str, bounds: Bounds, progress: Progress
+    now: float, pacing: Pacing, concurrency: int, why: str, bounds: PacingLimits, progress: ExpectedEnd
 ) -> tuple[int, str]:
     """As many functions as the guards allow, but no more than it takes to end in time, and no fewer than planned."""
     current = min(pacing.concurrency, bounds.most)
@@ -187,7 +187,7 @@ def _in_time(
 
 
 def _concurrency(
-    now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: Bounds
+    now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: PacingLimits
 ) -> tuple[int, str]:
     """The concurrency by operations and throttling, and why."""
     current = min(pacing.concurrency, bounds.most)

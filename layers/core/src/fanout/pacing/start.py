@@ -12,14 +12,14 @@ from fanout.efs.model import FileSystemState
 from fanout.efs.seconds import operations_of
 from fanout.facts.aws import EFS_LEAST_METERED
 from fanout.facts.operations import READ_OPERATIONS_PER_FILE
-from fanout.pacing.rule import Bounds, Observed, Pacing, decide
+from fanout.pacing.rule import Observed, Pacing, PacingLimits, decide
 from fanout.request.request import Request
 
 
-def bounds_of(request: Request, planned: int) -> Bounds:
+def bounds_of(request: Request, planned: int) -> PacingLimits:
     """The bounds from the request, and the concurrency of the plan."""
     limits = request.limits
-    return Bounds(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
+    return PacingLimits(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
 
 
 def entry_bytes_of(request: Request) -> float:

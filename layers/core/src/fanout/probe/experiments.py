@@ -108,7 +108,7 @@ def file_cost(size: int) -> int:
     return max(size, LEAST_BYTES)
 
 
-class Round(Struct, frozen=True):
+class ProbeRound(Struct, frozen=True):
     """Functions that work at once; ``bytes`` and ``seconds`` are what each of them may use."""
 
     number: int
@@ -123,12 +123,12 @@ class Round(Struct, frozen=True):
         return f"{self.number:02d}-{member:02d}"
 
 
-def rounds_of(request: ProbeRequest) -> tuple[Round, ...]:
+def rounds_of(request: ProbeRequest) -> tuple[ProbeRound, ...]:
     """The rounds in their order; what their functions may use adds up to no more than the budget."""
     return tuple(_rounds(request))
 
 
-def _rounds(request: ProbeRequest) -> Iterator[Round]:
+def _rounds(request: ProbeRequest) -> Iterator[ProbeRound]:
     number = 0
     numbers = [count for count in FUNCTIONS if count < request.max_functions] + [request.max_functions]
     for experiment, share in SHARES.items():
@@ -139,7 +139,7 @@ def _rounds(request: ProbeRequest) -> Iterator[Round]:
             each = size // sum(numbers) if experiment.is_shared else size
             within = min(ROUND_SECONDS, seconds / len(numbers) if experiment.is_shared else seconds)
             points = tuple(points_of(experiment, each))
-            yield Round(number, experiment, functions, each, within, points)
+            yield ProbeRound(number, experiment, functions, each, within, points)
             number += 1
 
 
@@ -232,7 +232,7 @@ class ProbePlan(Struct, frozen=True):
     began_at: float
     ends_at: float
     state: FileSystemState | None
-    rounds: tuple[Round, ...]
+    rounds: tuple[ProbeRound, ...]
 
 
 def check_credits(state: FileSystemState, request: ProbeRequest) -> None:

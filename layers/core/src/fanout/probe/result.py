@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from fanout.efs.calibration import Calibration
 from fanout.efs.model import published
 from fanout.efs.probe_result import (
-    Budget,
     Caps,
     Experiment,
     ExperimentResult,
     Measured,
     NotMeasured,
+    ProbeBudget,
     ProbeResult,
     ProbeStatus,
     Problem,
@@ -25,10 +25,10 @@ from fanout.facts import aws
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import RunError
 from fanout.model.file_system import ThroughputMode
-from fanout.probe.experiments import Point, ProbePlan, Round
+from fanout.probe.experiments import Point, ProbePlan, ProbeRound
 from fanout.probe.samples import Samples, Spread, rates_together, spread_of
 
-Spreads = list[tuple[Round, Point, Spread]]
+Spreads = list[tuple[ProbeRound, Point, Spread]]
 Members = Mapping[int, Samples]
 
 LOST = "its function ended before it wrote down what it measured"
@@ -54,7 +54,7 @@ def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | 
         state=plan.state,
         began_at=round(plan.began_at, 3),
         ended_at=round(ended_at, 3),
-        budget=Budget(
+        budget=ProbeBudget(
             bytes=plan.request.budget_bytes,
             bytes_used=sum(one.bytes for one in samples),
             seconds=plan.request.budget_seconds,
@@ -79,7 +79,7 @@ def caps_of(plan: ProbePlan) -> Caps:
     )
 
 
-def _measured(plan: ProbePlan, by_round: Mapping[int, Members]) -> Iterator[tuple[Round, Point, Spread]]:
+def _measured(plan: ProbePlan, by_round: Mapping[int, Members]) -> Iterator[tuple[ProbeRound, Point, Spread]]:
     for one in plan.rounds:
         for index, point in enumerate(one.points):
             spread = spread_of(_values(one, index, by_round.get(one.number, {})))
@@ -87,7 +87,7 @@ def _measured(plan: ProbePlan, by_round: Mapping[int, Members]) -> Iterator[tupl
                 yield one, point, spread
 
 
-def _values(one: Round, index: int, members: Members) -> list[float]:
+def _values(one: ProbeRound, index: int, members: Members) -> list[float]:
     """The samples of a point; of a round of several functions what they did together, if all of them did."""
     if not one.experiment.is_shared:
         return [value for samples in members.values() for value in samples.values[index]]
@@ -145,7 +145,7 @@ def _rounded(spread: Spread) -> dict[str, Any]:
 def calibration_from(measured: Spreads) -> Calibration | None:
     """The calibration, ``None`` unless each part of it was measured."""
 
-    def medians(experiment: Experiment) -> list[tuple[Round, Point, Spread]]:
+    def medians(experiment: Experiment) -> list[tuple[ProbeRound, Point, Spread]]:
         return [row for row in measured if row[0].experiment is experiment]
 
     written = {one.functions: spread.median for one, _, spread in medians(Experiment.WRITE_BY_FUNCTIONS)}

@@ -17,14 +17,14 @@ from fanout.probe.experiments import (
     TRIAL_SHARE,
     Point,
     ProbePlan,
-    Round,
+    ProbeRound,
     files_to_read,
     fitted,
     shared_point,
 )
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
-from fanout.probe.samples import Failed, Samples, frequency_of, rate_of
+from fanout.probe.samples import NoSamples, Samples, frequency_of, rate_of
 from fanout.work.context import Context
 
 # Chosen: how often a function looks whether the others are there.
@@ -58,13 +58,13 @@ def run_experiment(context: Context, number: int, member: int, directories: Prob
             else:
                 _alone(one, directory, effort, samples)
         except ItemError as error:
-            samples.problem = Failed(error.reason.value, error.message)
+            samples.problem = NoSamples(error.reason.value, error.message)
     samples.bytes = effort.allowance.used
     context.ledger.write(keys.samples_key(one.name(member)), samples)
     return {"done": True, "bytes": samples.bytes}
 
 
-def _alone(one: Round, directory: ProbeDirectory, effort: Effort, samples: Samples) -> None:
+def _alone(one: ProbeRound, directory: ProbeDirectory, effort: Effort, samples: Samples) -> None:
     """Each point in turn, then all of them again, so that what changes over time changes all of them."""
     if one.experiment not in (Experiment.CREATE_LATENCY, Experiment.CREATIONS):
         _try_out(one, 0, directory, effort)
@@ -84,7 +84,7 @@ def _alone(one: Round, directory: ProbeDirectory, effort: Effort, samples: Sampl
                 samples.why_not[index] = "" if values else NO_TIME
 
 
-def _try_out(one: Round, member: int, directory: ProbeDirectory, effort: Effort) -> None:
+def _try_out(one: ProbeRound, member: int, directory: ProbeDirectory, effort: Effort) -> None:
     """Writes a small file, not counted as a sample, to find how much fits into the time of a sample."""
     size = min(TRIAL_BYTES, effort.allowance.left // TRIAL_SHARE)
     if size:
@@ -110,7 +110,7 @@ def _sample(experiment: Experiment, point: Point, place: str, directory: ProbeDi
 
 def _together(
     plan: ProbePlan,
-    one: Round,
+    one: ProbeRound,
     member: int,
     directory: ProbeDirectory,
     effort: Effort,
@@ -151,7 +151,7 @@ def _together(
         samples.why_not[0] = NO_TIME if effort.is_over else NO_BYTES
 
 
-def _wait_for_all(one: Round, member: int, effort: Effort, context: Context) -> int:
+def _wait_for_all(one: ProbeRound, member: int, effort: Effort, context: Context) -> int:
     """Wait until all functions of the round are there, half of its time at most, then begin together.
 
     Returns how many are missing. All begin at the same time, which each computes from the arrival of the last one.

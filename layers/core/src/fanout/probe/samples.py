@@ -20,7 +20,7 @@ class Record(NamedTuple):
     bytes: int
 
 
-class Failed(Struct, frozen=True):
+class NoSamples(Struct, frozen=True):
     """The reason why a function could not measure."""
 
     reason: str
@@ -41,7 +41,7 @@ class Samples(Struct):
     why_not: list[str]
     records: list[Record] = field(default_factory=list)
     cold: bool | None = None
-    problem: Failed | None = None
+    problem: NoSamples | None = None
 
 
 class Spread(Struct, frozen=True):

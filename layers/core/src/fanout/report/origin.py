@@ -30,7 +30,7 @@ class Link(Struct, frozen=True):
     url: str
 
 
-class Place(Struct, frozen=True):
+class OriginFacts(Struct, frozen=True):
     """Facts about where a run took place, by their names, and links; none of a run that was not in AWS.
 
     ``option`` is how a command names the stack, empty where nothing is known of it.
@@ -41,22 +41,22 @@ class Place(Struct, frozen=True):
     option: str = ""
 
 
-def place_of(origin: Origin) -> Place:
+def place_of(origin: Origin) -> OriginFacts:
     """The place of a run; a partition whose console is not known has no links."""
     found = _EXECUTION.fullmatch(origin.execution)
     version = {"version": origin.version} if origin.version else {}
     if found is None:
-        return Place(version, [])
+        return OriginFacts(version, [])
     partition, region, account, machine, run_id = found.groups()
     if account == _LOCAL_ACCOUNT:
-        return Place({"stack": "local", **version}, [], "--local")
+        return OriginFacts({"stack": "local", **version}, [], "--local")
     stack = machine.removesuffix(_OF_STACK) if machine.endswith(_OF_STACK) else ""
     named = {"stack": stack} if stack else {"state machine": machine}
     facts = {**named, "account": account, "region": region, **version}
     option = f"--stack {stack} --region {region}" if stack else ""
     domain = _CONSOLES.get(partition)
     if domain is None:
-        return Place(facts, [], option)
+        return OriginFacts(facts, [], option)
     console = f"https://{region}.{domain}"
     links = [Link("execution", f"{console}/states/home?region={region}#/v2/executions/details/{origin.execution}")]
     if stack:
@@ -64,7 +64,7 @@ def place_of(origin: Origin) -> Place:
     if origin.bucket:
         ledger = urlencode({"region": region, "prefix": run_prefix(run_id)}, safe="/")
         links.append(Link("ledger", f"{console}/s3/buckets/{quote(origin.bucket)}?{ledger}"))
-    return Place(facts, links, option)
+    return OriginFacts(facts, links, option)
 
 
 def _groups(stack: str) -> str:

@@ -19,7 +19,7 @@ from fanout.forecast.choosing.finish import Finish
 from fanout.forecast.phases import INSIDE
 from fanout.model.books import Count
 from fanout.model.document import Json
-from fanout.pacing.rows import Decision
+from fanout.pacing.rows import PacingDecision
 from fanout.report.charts.curve import Curve, curve
 from fanout.report.charts.gantt import Gantt, gantt
 from fanout.report.charts.pacing import paced
@@ -69,7 +69,7 @@ class Findings(Struct, frozen=True):
     plan: Json
     classes: list[tuple[FailureClass, list[Failure]]]
     activities: list[Activity]
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[PacingDecision] = field(default_factory=list)
     named: list[NamedEntries] = field(default_factory=list)
     request: Json | None = None
     defaults: Json = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.efs.load import Work
-from fanout.efs.phase_cost import Basis, Done, PhaseCost
+from fanout.efs.phase_cost import Basis, PhaseCost, WorkDone
 from fanout.facts import archives
 from fanout.facts.units import GB
 from fanout.model.books import Count
@@ -33,7 +33,7 @@ def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return _costs(work.held, request.restore, basis.price, seconds)
 
 
-def restored(request: Request, done: Done, price: Mapping[str, float]) -> PhaseCost:
+def restored(request: Request, done: WorkDone, price: Mapping[str, float]) -> PhaseCost:
     """The dollars of the restores that S3 was asked for."""
     return _costs(done.asked_back, request.restore, price)
 

@@ -29,7 +29,7 @@ REACHED, FREE = 0.9, 0.1
 MOMENT = 1e-3
 
 
-class Settings(Struct, frozen=True):
+class SpeedLimits(Struct, frozen=True):
     """The limits of the speed of a copy, except its functions: the request's rates, and the file systems by mount.
 
     ``paced`` are the rates that the pacing set, from so many seconds after the begin on.
@@ -132,7 +132,7 @@ class Bounded(Struct, frozen=True):
     held: float
 
 
-def alone(tasks: Sequence[Task], settings: Settings, rates: Rates) -> Bounded:
+def alone(tasks: Sequence[Task], settings: SpeedLimits, rates: Rates) -> Bounded:
     """The seconds of each task where nothing but its function binds it."""
     held, reached = _held(tasks, settings)
     predicted = [max(MOMENT, rates.seconds(one.worked.entries, one.worked.bytes)) for one in tasks]
@@ -145,13 +145,13 @@ def alone(tasks: Sequence[Task], settings: Settings, rates: Rates) -> Bounded:
     return Bounded(seconds, reached, sum(part >= FREE for part in held) / len(tasks))
 
 
-def jobs_of(tasks: Sequence[Task], seconds: Sequence[float], settings: Settings) -> list[Job]:
+def jobs_of(tasks: Sequence[Task], seconds: Sequence[float], settings: SpeedLimits) -> list[Job]:
     return [
         Job(one.spans, max(MOMENT, long), settings.uses(one.worked)) for one, long in zip(tasks, seconds, strict=True)
     ]
 
 
-def _held(tasks: Sequence[Task], settings: Settings) -> tuple[list[float], dict[str, float]]:
+def _held(tasks: Sequence[Task], settings: SpeedLimits) -> tuple[list[float], dict[str, float]]:
     """The part of each task's seconds in which a bound was reached, and the seconds in which each was the tightest."""
     bounds = settings.bounds(sum((one.worked for one in tasks), Count()))
     events = sorted(_events(tasks, any(one.changes for one in bounds)))

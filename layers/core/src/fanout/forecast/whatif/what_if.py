@@ -18,7 +18,7 @@ from fanout.forecast.document import by_service
 from fanout.forecast.phases import PHASES
 from fanout.forecast.spending import dollars_done, done_so_far
 from fanout.forecast.whatif.recorded import (
-    Settings,
+    SpeedLimits,
     alone,
     jobs_of,
     most_at_once,
@@ -31,7 +31,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import InvalidRequest
 from fanout.pacing.pace_copy import decisions
-from fanout.pacing.rows import Decision
+from fanout.pacing.rows import PacingDecision
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.tasks.attempts import attempts_by_shard
@@ -54,7 +54,7 @@ class Other(Struct, frozen=True):
     state: Callable[[FileSystemState], FileSystemState] | None = None
 
 
-class Side(Struct, frozen=True):
+class WhatIfRun(Struct, frozen=True):
     """A run: most functions at once, seconds of the copy and in all, dollars by service, what bound it, its credits."""
 
     functions: int
@@ -69,8 +69,8 @@ class WhatIf(Struct, frozen=True):
     """The run as it was and as it would be. ``replayed_seconds`` is its copy replayed at its own settings."""
 
     run: str
-    happened: Side
-    would: Side
+    happened: WhatIfRun
+    would: WhatIfRun
     replayed_seconds: float
     notes: list[str]
 
@@ -94,8 +94,8 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
     if not tasks:
         raise InvalidRequest(ledger.run_id, "the run copied nothing", "name a run that did")
     known = measured_file_systems(ledger)
-    was = Settings(plan.request, known)
-    would = Settings(_request(plan, other), {name: _state(one, other) for name, one in known.items()})
+    was = SpeedLimits(plan.request, known)
+    would = SpeedLimits(_request(plan, other), {name: _state(one, other) for name, one in known.items()})
     functions, all_of_it = most_at_once(tasks), sum((one.worked for one in tasks), Count())
     began, ended = tasks[0].spans[0][0], max(one.spans[-1][1] for one in tasks)
     decided = decisions(ledger)
@@ -104,7 +104,7 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
     again = replay(jobs_of(tasks, found.seconds, was), functions, was.bounds(all_of_it), between)
     most = other.functions or functions
     new = replay(jobs_of(tasks, found.seconds, would), most, would.bounds(all_of_it), between)
-    happened = Side(
+    happened = WhatIfRun(
         functions,
         round(ended - began, 3),
         round(sum(seconds.values()), 3),
@@ -126,7 +126,7 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
     return WhatIf(
         ledger.run_id,
         happened,
-        Side(
+        WhatIfRun(
             most,
             round(new.seconds, 3),
             round(happened.seconds - happened.copy_seconds + new.seconds, 3),
@@ -168,7 +168,7 @@ def _binding(seconds: Mapping[str, float], whole: float) -> str:
     return name if name and seconds[name] >= whole / 2 else FUNCTIONS
 
 
-def _credits(decided: Sequence[Decision]) -> dict[str, float]:
+def _credits(decided: Sequence[PacingDecision]) -> dict[str, float]:
     systems = decided[-1].file_systems if decided else []
     return {f"efs://{one.mount}/": one.credits_bytes for one in systems if one.credits_bytes is not None}
 

@@ -13,7 +13,7 @@ from fanout.report.text import clock, count, duration
 _MORE = 1.05
 
 
-class Dot(Struct, frozen=True):
+class PlanDot(Struct, frozen=True):
     """A plan, in percent of the drawing, y from the top; ``kind`` is ``taken`` for the one that is taken."""
 
     x: float
@@ -26,7 +26,7 @@ class Curve(Struct, frozen=True):
     """The chart, and the same as a table. ``by`` is where the time to end by lies, if it lies in sight."""
 
     text: str
-    dots: list[Dot]
+    dots: list[PlanDot]
     path: str
     by: float | None
     times: list[Tick]
@@ -67,10 +67,10 @@ def money(value: float, width: float) -> str:
     return f"${value:,.2f}" if width >= 0.05 else f"${value:,.4f}"
 
 
-def _dot(one: FinishPlan, finish: Finish, end: float, low: float, high: float) -> Dot:
+def _dot(one: FinishPlan, finish: Finish, end: float, low: float, high: float) -> PlanDot:
     kind = "taken" if is_taken(one, finish) else "first"
     y = round(100 - percent_of(one.dollars - low, high - low), 2)
-    return Dot(percent_of(one.seconds, end), y, kind, f"{_said(one)}; the {binds(one.binding_limit)} binds")
+    return PlanDot(percent_of(one.seconds, end), y, kind, f"{_said(one)}; the {binds(one.binding_limit)} binds")
 
 
 def _said(one: FinishPlan) -> str:

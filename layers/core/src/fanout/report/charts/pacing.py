@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.pacing.rows import Decision
+from fanout.pacing.rows import PacingDecision
 from fanout.report.charts.series import Series, series_of
 from fanout.report.text import duration, number, size
 
@@ -26,7 +26,7 @@ class Paced(Struct, frozen=True):
     decisions: int
 
 
-def paced(decisions: Sequence[Decision]) -> Paced | None:
+def paced(decisions: Sequence[PacingDecision]) -> Paced | None:
     """The charts of the decisions, or none where there are fewer than two."""
     if len(decisions) < 2:
         return None
@@ -50,7 +50,9 @@ def paced(decisions: Sequence[Decision]) -> Paced | None:
     return Paced(charts, rows, len(decisions)) if span > 0 else None
 
 
-def _chart(name: str, title: str, decisions: Sequence[Decision], set_: Sequence[float | None], show: Show) -> Series:
+def _chart(
+    name: str, title: str, decisions: Sequence[PacingDecision], set_: Sequence[float | None], show: Show
+) -> Series:
     """Each value that was set holds until the next decision; where nothing was known there is none."""
     began, span = decisions[0].at, decisions[-1].at - decisions[0].at
     values: list[float | None] = []
@@ -63,7 +65,7 @@ def _chart(name: str, title: str, decisions: Sequence[Decision], set_: Sequence[
     return series_of(name, title, values, span, show, in_bytes=show in (_rate, size), per="/s" if show is _rate else "")
 
 
-def _changes(decisions: Sequence[Decision]) -> list[Decision]:
+def _changes(decisions: Sequence[PacingDecision]) -> list[PacingDecision]:
     """The first decision, and the last ones of those that differ from the one above them by more than their figures."""
     found = [decisions[0]]
     for row in decisions[1:]:
@@ -72,7 +74,7 @@ def _changes(decisions: Sequence[Decision]) -> list[Decision]:
     return [found[0], *found[1:][-_TABLE_ROWS:]]
 
 
-def _differ(shown: Decision, row: Decision) -> bool:
+def _differ(shown: PacingDecision, row: PacingDecision) -> bool:
     before, after = shown.bytes_per_second, row.bytes_per_second
     if shown.max_concurrency != row.max_concurrency or (before is None) is not (after is None):
         return True
@@ -85,7 +87,7 @@ def _without_figures(reason: str) -> str:
     return re.sub(r"[0-9.]+", "", reason)
 
 
-def _row(row: Decision, began: float) -> tuple[str, str, str, str, str, str]:
+def _row(row: PacingDecision, began: float) -> tuple[str, str, str, str, str, str]:
     systems = row.file_systems
     credits = [size(one.credits_bytes) for one in systems if one.credits_bytes is not None]
     percents = [number(one.percent_io_limit) for one in systems if one.percent_io_limit is not None]

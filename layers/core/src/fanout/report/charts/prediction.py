@@ -16,7 +16,7 @@ _DECADES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 _LARGEST_RADIUS, _LEAST_RADIUS = 14.0, 3.0
 
 
-class Dot(Struct, frozen=True):
+class ShardDot(Struct, frozen=True):
     """Shards of about the same prediction and time; x and y in percent, the radius in pixels."""
 
     x: float
@@ -28,7 +28,7 @@ class Dot(Struct, frozen=True):
 class Prediction(Struct, frozen=True):
     """The dots, whether they are worth drawing, where prediction and time are equal, and the same as a table."""
 
-    dots: list[Dot]
+    dots: list[ShardDot]
     drawn: bool
     diagonal: tuple[float, float, float, float]
     x_ticks: list[Tick]
@@ -49,7 +49,7 @@ def prediction(activity: Activity) -> Prediction | None:
         radius = max(_LEAST_RADIUS, _LARGEST_RADIUS * math.sqrt(shards / most)) if most > 1 else _LEAST_RADIUS + 1
         shown = f"about {duration(_seconds(predicted))}", f"about {duration(_seconds(actual))}", count(shards)
         text = f"{shown[2]} shards: predicted {shown[0]}, took {shown[1]}"
-        dots.append(Dot(x_axis.at(predicted), round(100 - y_axis.at(actual), 2), round(radius, 1), text))
+        dots.append(ShardDot(x_axis.at(predicted), round(100 - y_axis.at(actual), 2), round(radius, 1), text))
         rows.append(shown)
     least, largest = min(x_axis.first, y_axis.first), max(x_axis.last, y_axis.last)
     diagonal = (x_axis.at(least), 100 - y_axis.at(least), x_axis.at(largest), 100 - y_axis.at(largest))
