@@ -82,12 +82,15 @@ def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str,
     return times
 
 
-def known_times(expression: str, time_zone: str) -> ScheduleExpression:
-    """The times of a schedule that is there. Raises ``InvalidRequest`` for an expression that is not understood."""
+def known_times(
+    expression: str, time_zone: str, field: str = "ScheduleExpression", zone_field: str = "ScheduleExpressionTimezone"
+) -> ScheduleExpression:
+    """The times of an expression with its kind, as ``rate(1 day)``. Raises ``InvalidRequest`` that names the field."""
     found = _FORM.fullmatch(expression)
     if not found:
-        raise InvalidRequest("ScheduleExpression", f"{expression[:80]!r} is not understood", "cron(), rate() or at()")
-    return _times("ScheduleExpression", found[1], found[2], _zone("ScheduleExpressionTimezone", time_zone))
+        allowed = "rate(1 day), cron(0 3 * * ? *) or at(TIME)"
+        raise InvalidRequest(field, f"{expression[:80]!r} is not a schedule", allowed)
+    return _times(field, found[1], found[2], _zone(zone_field, time_zone))
 
 
 def _zone(field: str, name: str) -> ZoneInfo:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
+from fanout_cli.schedules.times import known_times
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
-_SCHEDULE = re.compile(r"(rate|cron|at)\(.+\)")
 _SECTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
 # The mount's name where nobody chose another one, as in template.yaml.
 _MOUNT = "data"
@@ -77,10 +77,7 @@ def check(answers: Answers) -> None:
 
 
 def _check_schedule(answers: Answers) -> None:
-    if not _SCHEDULE.fullmatch(answers.schedule):
-        raise InvalidRequest(
-            "--schedule", f"{answers.schedule[:80]!r} is not a schedule", "rate(1 day), cron(0 3 * * ? *) or at(TIME)"
-        )
+    known_times(answers.schedule, answers.time_zone, "--schedule", "--time-zone")
     if not answers.request:
         raise InvalidRequest("--from", "a schedule needs a source and a destination", "give --from and --to")
     request = parse_request(answers.request, (_MOUNT,), _FUNCTIONS)

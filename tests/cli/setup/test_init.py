@@ -104,6 +104,8 @@ def test_a_section_of_that_name_stays_as_it_is(tmp_path: Path) -> None:
         (("--read", "My_Bucket"), "--read"),
         (("--read", "my-data", "--email", "me"), "--email"),
         (("--read", "my-data", "--schedule", "nightly", "--from", "s3://my-data/", "--to", "efs:///a"), "--schedule"),
+        (("--read", "my-data", *NIGHTLY, "--schedule", "cron(0 3 * * *)"), "--schedule"),
+        (("--read", "my-data", *NIGHTLY, "--time-zone", "Berlin"), "--time-zone"),
         (("--read", "my-data", "--schedule", "rate(1 day)"), "--from"),
         (("--read", "my-data", "--from", "s3://my-data/in/", "--to", "efs:///a"), "--schedule"),
         (("--read", "other", *NIGHTLY), "--from"),
