@@ -17,7 +17,7 @@ from fanout_cli.local.paths import MOUNT_NAME
 DEFAULT_MOUNT = "data"
 # Stands for the stack's first mount, whose name only the stack knows.
 _DEFAULT = "first"
-_MOUNT = re.compile(r"efs://([a-z][a-z0-9-]{0,31})/")
+_MOUNT = re.compile(r"efs://([a-z][a-z0-9-]{0,31})(?:/|$)")
 
 
 def parse_mounts(texts: list[str], default: Path) -> dict[str, Path]:

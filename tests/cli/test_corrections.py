@@ -11,7 +11,8 @@ from tests.cli.conftest import Aws
 
 ASKED = {"source": "s3://my-dta/src/", "destination": "efs://dtaa/x", "mode": "copy", "exclude": ["*.tmp"]}
 NO_BUCKET = "source: my-dta does not exist; name a bucket that exists"
-NO_MOUNT = "destination: unknown mount 'dtaa'; did you mean data? known are data, other"
+NO_MOUNT = "destination: unknown mount 'dtaa'; did you mean efs://data/x? known are data, other"
+NO_SLASH = "destination: unknown mount 'x'; did you mean efs:///x? known are data, other"
 NOTHING = "source: s3://my-data/in/scr/ holds nothing; check it"
 
 
@@ -32,6 +33,7 @@ def refused(aws: Aws, message: str, **asked: object) -> str:
     [
         (NO_BUCKET, "s3://my-dta/src/", "s3://my-data/src/ efs://dtaa/x"),
         (NO_MOUNT, "s3://my-dta/src/", "s3://my-dta/src/ efs://data/x"),
+        (NO_SLASH, "s3://my-dta/src/", "s3://my-dta/src/ efs:///x"),
         (NOTHING, "s3://my-data/in/scr", "s3://my-data/in/src/ efs://dtaa/x"),
         (NOTHING, "s3://my-data/in/scr/", "s3://my-data/in/src/ efs://dtaa/x"),
     ],

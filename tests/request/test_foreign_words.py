@@ -20,6 +20,8 @@ def test_a_word_of_another_tool_is_no_field() -> None:
         ("--exclude-from", ("include", "exclude")),
         ("request_payer", ("source_bucket.requester_pays", "destination_bucket.requester_pays")),
         ("--Delete", ("mode",)),
+        ("max-dollars", ("limits.max_dollars",)),
+        ("rate", ("limits.bytes_per_second",)),
         ("nothing", ()),
     ],
 )

@@ -3,7 +3,7 @@
 | the run says       | names that are held against it                                        |
 |--------------------|-----------------------------------------------------------------------|
 | no such bucket     | the buckets of the account, where the user may list them               |
-| unknown mount      | the mounts that the error names                                        |
+| unknown mount      | the stack's mounts, by the run itself                                  |
 | nothing below      | its sibling prefixes, where the user may list them                     |
 """
 
@@ -20,7 +20,7 @@ from fanout_cli.runs.runs import asked_of
 from fanout_cli.stacks import Stack
 
 ENDS = ("source", "destination")
-_KNOWN_MOUNTS = re.compile(r"known are (.*)$")
+_MEANT_PLACE = re.compile(r"unknown mount .*; did you mean (.*)\? known are ")
 
 
 class Correction(NamedTuple):
@@ -52,8 +52,8 @@ def _right_place(stack: Stack, end: str, place: str, message: str) -> str:
         return ""
     if scheme == "s3" and f"{name} does not exist" in message:
         close = meant(name, _buckets(stack))
-    elif scheme == "efs" and f"unknown mount {name!r}" in message and (known := _KNOWN_MOUNTS.search(message)):
-        close = meant(name, known[1].split(", "))
+    elif scheme == "efs" and (said := _MEANT_PLACE.search(message)):
+        return said[1]
     elif scheme == "s3" and message.startswith(f"{end}: {place.rstrip('/')}/ holds nothing"):
         return _right_prefix(stack, name, path)
     return f"{scheme}://{close}/{path}" if close else ""

@@ -116,19 +116,21 @@ def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
         raise InvalidRequest(field, "this stack has no mount", "deploy it with a file system")
     mount = authority or mounts[0]
     if mount not in mounts:
-        question = did_you_mean(meant(mount, mounts))
+        close = meant(mount, mounts)
+        question = did_you_mean(f"efs://{close}/{path}" if close else "" if path else f"efs:///{mount}")
         raise InvalidRequest(field, f"unknown mount {mount!r}", f"{question}known are {', '.join(mounts)}")
     path = path.strip("/")
     reason = reason_against_file_path(path) if path else None
     if reason is not None:
-        raise InvalidRequest(field, f"{text!r} has a {reason.value}", "name a directory below the mount's root")
+        raise InvalidRequest(field, f"{text!r}: {reason.value}", "name a directory below the mount's root")
     return MountLocation(mount, path)
 
 
 def _parse_s3(field: str, text: str, bucket: str, prefix: str) -> S3Location:
     _check_bucket(field, text, bucket)
     if prefix and not prefix.endswith("/"):
-        raise InvalidRequest(field, f"{text!r} has a prefix that does not end in /", f"write {text}/ for the tree")
+        tree = text.rstrip() if text.rstrip().endswith("/") else f"{text}/"
+        raise InvalidRequest(field, f"{text!r} has a prefix that does not end in /", f"write {tree} for the tree")
     return S3Location(bucket, prefix)
 
 

@@ -180,9 +180,12 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
     name, given = _given(path, document, fields)
     if found := _OUTSIDE.search(message):
         return InvalidRequest(name, _outside(given, found[1], _meta_of(name, fields)), "")
+    shown = json.dumps(given) if isinstance(given, bool) else repr(given)
     allowed = next((f"allowed: {field.allowed}" for field in known if name == field.path), "")
+    if inner := [field.path.removeprefix(f"{name}.") for field in known if field.path.startswith(f"{name}.")]:
+        allowed = f"allowed: an object of {', '.join(inner)}"
     words = allowed or message.partition(" - at")[0][0].lower() + message.partition(" - at")[0][1:]
-    return InvalidRequest(name, f"{given!r:.80} is not allowed", words.replace("`", ""))
+    return InvalidRequest(name, f"{shown:.80} is not allowed", words.replace("`", ""))
 
 
 def _outside(given: Any, sign: str, meta: Meta) -> str:
@@ -229,6 +232,10 @@ def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str
 
 
 def fields_meant(word: str, fields: Iterable[Field]) -> tuple[str, ...]:
-    """Those of the fields that do what a word of another tool says, however its parts are joined."""
+    """The fields that a word names without their object, as their option, or as another tool; however it is joined."""
     said = word.strip("-").replace("-", "_").lower()
-    return tuple(field.path for field in fields if said in field.traits.words)
+    return tuple(field.path for field in fields if said in _names(field))
+
+
+def _names(field: Field) -> tuple[str, ...]:
+    return field.path.rpartition(".")[2], field.option.replace("-", "_"), *field.traits.words
