@@ -59,9 +59,20 @@ def test_retry_with_other_values_starts_the_stored_request_with_them(aws: Aws) -
     assert (started["mode"], started["compare"]) == ("copy", "always")
     assert started["limits"] == {"max_seconds": 60, "max_dollars": 2.5}
     assert "resume_from" not in started
+    words = ("--set", "seconds=null", "--set", "end=null")
+    assert aws.fanout("retry", "--detach", "run-1", *words, "--name", "run-3", *MINE).exit_code == 0
+    assert aws.request_of("run-3")["end"] is None
 
 
-@pytest.mark.parametrize(("word", "said"), [("mode", "give FIELD=VALUE"), ("source.x=1", "source of that request")])
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("mode", "give FIELD=VALUE"),
+        ("source.x=1", "source of that request"),
+        ("max_dollars=5", "max_dollars: unknown field; did you mean limits.max_dollars?"),
+        ("limits.max_dollars=five", "limits.max_dollars: 'five' is not allowed"),
+    ],
+)
 def test_a_value_that_cannot_be_set_is_refused_by_name(aws: Aws, word: str, said: str) -> None:
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", "copy")

@@ -59,7 +59,9 @@ def retry(
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="FIELD=VALUE", help="Start the stored request with another value, as mode=copy; repeatable"
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Start the stored request with another value, as mode=copy, or null for none; repeatable",
         ),
     ] = None,
     name: Annotated[str, typer.Option(help="The new run's id; default: retry-, and the time")] = "",

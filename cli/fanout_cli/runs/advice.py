@@ -9,7 +9,9 @@ from typing import Any
 from fanout.books.next_step import EndedRun, left_of, next_step
 from fanout.books.step import NextStep, Verb
 from fanout.ledger.keys import PLAN, REQUEST
+from fanout.request.checked import checked
 from fanout.request.course import Mode
+from fanout.request.parse import Fields
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.run_ids import new_run_id
@@ -67,7 +69,7 @@ def retry_run(
     """Start a run that resumes another one, or repeats its request with ``changes``; returns its id.
 
     ``changes`` are values by field, ``limits.max_dollars`` for one in a part. Raises ``CommandError`` if that one still
-    runs, or left no request.
+    runs, or left no request, and ``InvalidRequest`` for a change that no request may hold.
     """
     again = again or bool(changes)
     described = describe_ended(stack, run_id)
@@ -76,6 +78,7 @@ def retry_run(
     request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
     if changes:
         request = with_changes(request, changes)
+        checked(with_changes({"source": "", "destination": ""}, changes), Fields)
     return start_run(stack, request, new_id or new_run_id("retry"))
 
 
