@@ -121,7 +121,7 @@ def deployed_stack(name: str) -> Stack:
         if code_of(error) == "ValidationError" and "does not exist" in str(error):
             region = client("cloudformation").meta.region_name
             raise CommandError(
-                f"no stack {name!r} in {region}; name it with --stack, --region, or deploy it with `sam deploy`"
+                f"no stack {name!r} in {region}; name it with --stack, --region, or deploy it with `fanout deploy`"
             ) from error
         raise
     outputs = {one["OutputKey"]: one["OutputValue"] for one in described.get("Outputs", [])}

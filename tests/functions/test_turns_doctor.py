@@ -75,7 +75,7 @@ def test_a_stack_that_is_well_whether_or_not_it_was_asked_before(time: str) -> N
 def test_lists_that_can_not_be_written_are_found_with_what_is_missing() -> None:
     rows = found(examine_turns(ARN, Refusing(), Asked(), Account()))
     assert (rows[LISTS]["level"], rows[RUNS]["level"]) == ("fail", "ok")
-    assert "s3:PutObject on locks/*" in rows[LISTS]["remedy"] and "sam deploy" in rows[LISTS]["remedy"]
+    assert "s3:PutObject on locks/*" in rows[LISTS]["remedy"] and "fanout deploy" in rows[LISTS]["remedy"]
     assert LOCK_KEY in rows[LISTS]["what"]
 
 

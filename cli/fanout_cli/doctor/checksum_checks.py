@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from botocore.exceptions import ClientError
 
-from fanout.ports.finding import Finding, fail, ok, warn
+from fanout.ports.finding import DEPLOY_AGAIN, Finding, fail, ok, warn
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
 
 PARAMETER = "ComputedChecksums"
 SERVICE = "batchoperations.s3.amazonaws.com"
 _TITLE = "computed checksums"
-_AGAIN = "deploy the stack again: sam deploy"
 
 
 def computed_checksums(stack: Stack) -> Iterator[Finding]:
@@ -28,7 +27,7 @@ def computed_checksums(stack: Stack) -> Iterator[Finding]:
     function = stack.outputs["PlanTransferFunction"]
     found = stack.client("lambda").get_function_configuration(FunctionName=function)
     role = found.get("Environment", {}).get("Variables", {}).get("FANOUT_CHECKSUM_ROLE", "")
-    yield _of_role(stack, role) if role else fail(_TITLE, f"{function} knows no role for jobs", _AGAIN)
+    yield _of_role(stack, role) if role else fail(_TITLE, f"{function} knows no role for jobs", DEPLOY_AGAIN)
     if stack.parameters.get("AllFunctionsInVpc") == "true":
         what = f"ComputeChecksums is in the network, and asks s3-control.{stack.client('s3').meta.region_name}"
         remedy = "give its subnets a way there (docs/operate/organisation-rules.md); else all objects are read"
@@ -41,7 +40,7 @@ def _of_role(stack: Stack, role: str) -> Finding:
     except ClientError as error:
         if code_of(error) != "NoSuchEntity":
             raise
-        return fail(_TITLE, f"the role {role} is not there", _AGAIN)
+        return fail(_TITLE, f"the role {role} is not there", DEPLOY_AGAIN)
     if SERVICE not in json.dumps(found["AssumeRolePolicyDocument"]):
-        return fail(_TITLE, f"the role {role} does not let {SERVICE} take it", _AGAIN)
+        return fail(_TITLE, f"the role {role} does not let {SERVICE} take it", DEPLOY_AGAIN)
     return ok(_TITLE, f"jobs of S3 Batch Operations have the role {role}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import convert
 
 from fanout.model.errors import cause_message
-from fanout.ports.finding import Finding, fail, warn
+from fanout.ports.finding import DEPLOY_AGAIN, Finding, fail, warn
 from fanout_cli.stacks import Stack
 
 _INSIDE, _TURNS = "inside the network", "runs at the same time"
@@ -25,7 +25,7 @@ def inside_findings(stack: Stack, kms_key_id: str) -> Iterator[Finding]:
     """The findings of every such function."""
     names = functions(stack)
     if not names:
-        yield fail(_INSIDE, "the stack has no function CheckMount", "deploy the stack again: sam deploy")
+        yield fail(_INSIDE, "the stack has no function CheckMount", DEPLOY_AGAIN)
     for name in names:
         yield from _ask(stack, _INSIDE, name, "CheckMount", {"step": "ExamineNetwork", "kms_key_id": kms_key_id})
 
@@ -34,7 +34,7 @@ def turns_findings(stack: Stack) -> Iterator[Finding]:
     """Whether PlanTransfer can keep two runs of one transfer from going on at the same time."""
     name = stack.outputs.get("PlanTransferFunction")
     if not name:
-        yield warn(_TURNS, "not checked: the stack is of an earlier version", "deploy the stack again: sam deploy")
+        yield warn(_TURNS, "not checked: the stack is of an earlier version", DEPLOY_AGAIN)
         return
     yield from _ask(
         stack, _TURNS, name, "PlanTransfer", {"step": "ExamineTurns", "execution": stack.execution_arn(_SOME_RUN)}

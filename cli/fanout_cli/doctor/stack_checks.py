@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from fanout.facts import aws
-from fanout.ports.finding import Finding, fail, ok, warn
+from fanout.ports.finding import DEPLOY_AGAIN, Finding, fail, ok, warn
 from fanout.request.parts.limits import most_functions
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
@@ -19,7 +19,6 @@ NO_REVISION = "00000000-0000-0000-0000-000000000000"
 _REMEDY_QUOTA = (
     "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
 )
-_REMEDY_DEPLOY = "deploy the stack again: sam deploy"
 _REMEDY_RESERVED = "deploy with a ReservedFanOutConcurrency of at least MaxConcurrency, or with 0"
 
 
@@ -37,9 +36,9 @@ def state_machine(stack: Stack) -> Iterator[Finding]:
     except ClientError as error:
         if code_of(error) != "StateMachineDoesNotExist":
             raise
-        yield fail(title, f"{stack.state_machine_arn} is not there", "deploy the stack again: sam deploy")
+        yield fail(title, f"{stack.state_machine_arn} is not there", DEPLOY_AGAIN)
         return
-    yield ok(title, status) if status == "ACTIVE" else fail(title, status, "deploy the stack again: sam deploy")
+    yield ok(title, status) if status == "ACTIVE" else fail(title, status, DEPLOY_AGAIN)
 
 
 def work_bucket(stack: Stack) -> Iterator[Finding]:
@@ -60,12 +59,12 @@ def work_bucket(stack: Stack) -> Iterator[Finding]:
     except ClientError as error:
         if code_of(error) != "ServerSideEncryptionConfigurationNotFoundError":
             raise
-        yield warn("work bucket: encryption", "no default encryption", "deploy the stack again: sam deploy")
+        yield warn("work bucket: encryption", "no default encryption", DEPLOY_AGAIN)
 
 
 def lifecycle(stack: Stack) -> Iterator[Finding]:
     """After how many days the ledgers of runs go; staged objects go sooner."""
-    title, remedy = "work bucket: lifecycle", "deploy the stack again: sam deploy"
+    title, remedy = "work bucket: lifecycle", DEPLOY_AGAIN
     try:
         rules = stack.client("s3").get_bucket_lifecycle_configuration(Bucket=stack.work_bucket)["Rules"]
     except ClientError as error:
@@ -154,7 +153,7 @@ def way_out(stack: Stack) -> Iterator[Finding]:
     outside = _functions_outside(json.loads(machine["definition"]))
     wrong = [f"{name} {what}" for name, arn in outside.items() if (what := _wrong_outside(stack, arn))]
     if wrong or not outside:
-        yield fail(title, f"{way}, but {'; '.join(wrong) or 'no function is outside the network'}", _REMEDY_DEPLOY)
+        yield fail(title, f"{way}, but {'; '.join(wrong) or 'no function is outside the network'}", DEPLOY_AGAIN)
     else:
         yield ok(title, f"{way}: {len(outside)} functions outside the network")
 

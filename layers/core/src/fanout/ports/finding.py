@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+DEPLOY_AGAIN = "deploy the stack again: fanout deploy --config-env SECTION"
+
 
 class Level(StrEnum):
     """How bad a finding is: a run works, works worse, or does not work."""

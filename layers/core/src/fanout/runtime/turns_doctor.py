@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
 from fanout.ports.aws import Executions
-from fanout.ports.finding import Finding, fail, ok, warn
+from fanout.ports.finding import DEPLOY_AGAIN, Finding, fail, ok, warn
 from fanout.ports.pacing import Account
 from fanout.ports.store import VersionedStore
 from fanout.request.parts.limits import most_functions
@@ -23,7 +23,7 @@ from fanout.runtime.clients import make_work_store
 LOCK_KEY = "locks/doctor"
 _LISTS, _RUNS = "runs at the same time: lists", "runs at the same time: executions"
 _QUOTA = "Lambda concurrency, as a plan sees it"
-_DEPLOY = "deploy the stack again: sam deploy; and look whether a bucket policy or PermissionsBoundaryArn denies it"
+_DEPLOY = f"{DEPLOY_AGAIN}; and look whether a bucket policy or PermissionsBoundaryArn denies it"
 
 
 def examine(event: Json) -> Json:
