@@ -153,3 +153,26 @@ def test_a_run_of_more_than_a_page_is_read_and_listed_as_it_is() -> None:
     assert kept.get(f"{RUN}more.json") == b"y"
     assert len(list(kept.list(RUN))) == 1_001
     assert len(store.asked) == 4
+
+
+def test_a_second_listing_is_the_one_that_counts_and_fetches_only_what_is_new() -> None:
+    class Late(Asked):
+        is_late = False
+
+        def list(self, prefix: str) -> Iterator[str]:
+            found = list(super().list(prefix))
+            return iter([key for key in found if not (self.is_late and key == f"{RUN}own.json")])
+
+    for is_late in (False, True):
+        store = Late()
+        store.put(KEYS[0], b"old")
+        kept = KeptStore(store, RUN)
+        kept.look_ahead()
+        assert list(kept.list(RUN)) == [KEYS[0]]
+        kept.put(f"{RUN}own.json", b"mine")
+        store.put(KEYS[3], b"another's")
+        store.is_late = is_late
+        kept.look_again()
+        assert list(kept.list(RUN)) == [KEYS[0], KEYS[3], *([] if is_late else [f"{RUN}own.json"])]
+        assert [kept.get(key) for key in (KEYS[0], KEYS[3])] == [b"old", b"another's"]
+        assert sorted(store.asked) == sorted([f"LIST {RUN}"] * 2 + [f"GET {KEYS[0]}", f"GET {KEYS[3]}"])

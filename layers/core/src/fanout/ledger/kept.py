@@ -153,6 +153,17 @@ class KeptStore:
                 self._reading[key] = pool.submit(self._find, key)
             self._listing = pool.submit(self._look, pool)
 
+    def look_again(self) -> None:
+        """Begin to list the run once more: what is read from now on is what this listing shows, own writes included.
+
+        Documents that the first one led to are not fetched again.
+        """
+        with suppress(FanoutError):  # of a listing that does not count
+            self._listed()
+        with self._beginning:
+            pool = ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="ledger")
+            self._listing = pool.submit(self._look, pool)
+
     def _look(self, pool: ThreadPoolExecutor) -> None:
         found: list[str] = []
         is_whole = False
@@ -167,6 +178,7 @@ class KeptStore:
                     self._names = sorted({*found, *(key for key in self._waiting if key.startswith(self._prefix))})
                     self._fetch([key for key in found if key.endswith(_DOCUMENT)], pool)
                 else:
+                    self._names = None
                     self._reading.clear()
             pool.shutdown(wait=False)
 

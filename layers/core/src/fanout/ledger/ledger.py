@@ -76,6 +76,16 @@ class Ledger(LedgerObjects):
         if isinstance(self._store, KeptStore):
             self._store.settle_meanwhile()
 
+    def look_ahead(self) -> None:
+        """Begin to read the plan and all documents of the run; only a ledger that is kept does."""
+        if isinstance(self._store, KeptStore):
+            self._store.look_ahead(self.prefix + keys.PLAN)
+
+    def look_again(self) -> None:
+        """Begin to list the run again, for a reader who must see what it has written; see ``KeptStore``."""
+        if isinstance(self._store, KeptStore):
+            self._store.look_again()
+
     @property
     def times_settled(self) -> int:
         """How often all that waited was sent; whatever had been written before the last time is there."""

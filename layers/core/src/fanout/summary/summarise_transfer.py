@@ -22,7 +22,7 @@ from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
-from fanout.listing.index.earlier_index import name_index, no_index_note
+from fanout.listing.index.earlier_index import name_index, no_index_note, write_index
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
 from fanout.model.errors import LedgerBroken, RunError, run_error
@@ -58,7 +58,9 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     """As ``summarise_transfer``; ``meanwhile`` asks and writes what nothing else waits for."""
     ledger = context.ledger.whole_run()
     ledger.begin("summarise", context.clock.now())
-    ledger.settle()  # so that the listing of the run has to show it
+    ledger.look_ahead()
+    ledger.settle()
+    ledger.look_again()  # which has to show it
     plan = ledger.read_plan()
     finding = meanwhile.submit(find_earlier, plan, ledger)
     if context.turns is not None:
@@ -159,10 +161,12 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     known = _earlier(ledger)
     if known is None:  # else the report of that attempt is there, and shows what its summary says
         ledger.write_text(keys.REPORT, render_report(findings))
+    if (known or summary).status is Status.SUCCEEDED:
+        write_index(plan, ledger, phases[0][1], now)
     summary = _written(summary, known, ledger)
     writing = meanwhile.submit(write_latest, plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
-        name_index(plan, ledger, phases[0][1], now)
+        name_index(plan, ledger)
     if context.turns is not None and owes_nothing(plan, ledger):
         context.turns.release(plan)  # else the next run takes it out, and fences
     writing.result()

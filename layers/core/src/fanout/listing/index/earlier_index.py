@@ -234,15 +234,17 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
     return [f"this run did not succeed and leaves no index: the next run {follows}"]
 
 
-def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
-    """Make a run's index the one that the next run of the same transfer uses. Call it after the run has succeeded.
+def write_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
+    """Write a run's index, before its summary. The run has succeeded; it began and ended in seconds since 1970."""
+    if keeps_index(plan) and plan.request.course.writes:
+        files = [file for done in whole_listing(ledger) for file in done.index]
+        ledger.write(keys.INDEX, Index(files, began, ended))
 
-    ``began`` and ``ended`` are seconds since 1970.
+
+def name_index(plan: Plan, ledger: Ledger) -> None:
+    """Make a run's index the one that the next run of the same transfer uses. Call it after the run's summary.
+
+    Not for a version: whoever publishes next finds its index by the version's name.
     """
-    if not (keeps_index(plan) and plan.request.course.writes):
-        return
-    files = [file for done in whole_listing(ledger) for file in done.index]
-    ledger.write(keys.INDEX, Index(files, began, ended))
-    if plan.version:  # whoever publishes next finds it by the name of the version
-        return
-    ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
+    if keeps_index(plan) and plan.request.course.writes and not plan.version:
+        ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
