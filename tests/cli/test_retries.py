@@ -53,7 +53,7 @@ def test_retry_with_other_values_starts_the_stored_request_with_them(aws: Aws) -
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", "verify", resume_from="run-0", limits={"max_seconds": 60})
     aws.wait_for_end("run-1")
-    words = ("--set", "mode=copy", "--set", "limits.max_dollars=2.5", "--set", "compare=always")
+    words: tuple[str, ...] = ("--set", "mode=copy", "--set", "limits.max_dollars=2.5", "--set", "compare=always")
     assert aws.fanout("retry", "--detach", "run-1", *words, "--name", "run-2", *MINE).exit_code == 0
     started = aws.request_of("run-2")
     assert (started["mode"], started["compare"]) == ("copy", "always")
