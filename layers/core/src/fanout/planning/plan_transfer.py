@@ -43,8 +43,8 @@ from fanout.work.context import Context, Deployed
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
-# The quota, the calibrations, the buckets' regions, the run's ledger, the file systems' figures, and two turns.
-_ASKED_AT_ONCE = 7
+# Quota, calibrations, regions and ends of the buckets, the run's ledger, figures of the file systems, two turns.
+_ASKED_AT_ONCE = 8
 
 
 def plan_transfer(
@@ -87,6 +87,8 @@ def plan_transfer(
         request = without_own_names(request, behind, notes)
         if earlier:
             check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
+        near = Plan(context.ledger.run_id, request, rates_of(request, {}))
+        checking = None if request.assumed[0] else pool.submit(check_ends, near, context, on_mount=False)
         calibrations, uncalibrated = reading.result()
         notes += uncalibrated
         measuring = pool.submit(measure_file_systems, request, context, calibrations, behind, measured)
@@ -108,7 +110,10 @@ def plan_transfer(
         check_finish(plan)
         called = functions(plan)
         refuse_behind(plan, bucket)
-        check_ends(plan, context, on_mount=False)
+        if checking is None or plan.regions:  # else the buckets were asked where they are, meanwhile
+            check_ends(plan, context, on_mount=False)
+        else:
+            checking.result()
         notes += refuse_same_bucket(plan, context)
         notes += notes_of_owners(plan, context)
         ledger = context.ledger
