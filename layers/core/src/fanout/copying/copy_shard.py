@@ -27,6 +27,7 @@ from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcom
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.shards.tasks.threads import threads_of
 from fanout.work.context import Context
+from fanout.work.gate import Gate
 from fanout.work.rates.shared_limiter import SharedLimiter
 
 
@@ -41,13 +42,16 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
 def _copy_entries(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
+    # No copy is seen before the ledger tells what is to be copied. Processes get theirs ready meanwhile.
+    is_ready_first = context.processors > 1 and shard.entries >= 2 * tuning.ENTRIES_A_PROCESS and not shard.linked
     with ThreadPoolExecutor(6) as pool:  # which ends here: a fork would inherit locks of its threads
-        telling = pool.submit(ledger.settle)  # nothing is copied before the ledger tells what is to be
+        telling = None if is_ready_first else pool.submit(ledger.settle)
         planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
         settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
         looking = pool.submit(context.limiter.holds)  # asks for the limits: no operation begins before it knows them
     looking.result()
-    telling.result()
+    if telling is not None:
+        telling.result()
     plan, threads = planned.result(), pacing.result()
     task = ShardTask("copy", "copied", shard, context, plan)
     work = task.left(enumerate(reading.result()), settling.result())
@@ -60,7 +64,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         most = 1
     processes = processes_for(len(work), threads, most)
 
-    def copier(limiter: Limiter) -> Copier:
+    def copier(limiter: Limiter, may_show: Callable[[], None] = lambda: None) -> Copier:
         same: Callable[[Entry], str | None] = never_same
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
@@ -79,13 +83,22 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             limiter=limiter,
             left_out=plan.request.left_out,
             now=context.clock.now,
+            may_show=may_show,
         )
 
     if processes == 1:
+        ledger.settle()
         writer = copy_work(work, copier(task.limiter), task, threads)
     else:
-        with closing(SharedLimiter(task.limiter, processes)) as shared:
-            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), task, threads)
+        with closing(SharedLimiter(task.limiter, processes)) as shared, closing(Gate()) as told:
+
+            def begun() -> None:
+                shared.serve()
+                ledger.settle()
+                told.open()
+
+            forked = ForkedCopier(copier(shared, told.wait), processes, begun)
+            writer = copy_work(work, forked, task, threads)
     return task.progress(writer.written, writer.copied, writer.failures)
 
 
