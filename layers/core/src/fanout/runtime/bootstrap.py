@@ -30,7 +30,7 @@ from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings
-from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
+from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
@@ -103,7 +103,7 @@ def make_context(
 
     store = make_work_store()
     ledger = sealed_for(state, sealed, Ledger(store if kept is None else kept, run_id, prefix))
-    executions = LateExecutions(make_executions)
+    executions = late(make_executions)
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
@@ -134,11 +134,11 @@ def make_context(
         objects=objects_for,
         far_buckets=far_buckets,
         ownership=lambda plan: client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
-        meter=LateMeter(_meter),
+        meter=late(_meter),
         file_system_ids=settings().file_systems,
         deployed=Deployed(
             prices=settings().prices,
-            account=LateAccount(make_account),
+            account=late(make_account),
             reserved_concurrency=settings().reserved_concurrency,
             function=settings().function,
             access_points=settings().access_points,
@@ -148,7 +148,7 @@ def make_context(
             roles=settings().roles,
             account_id=settings().account,
         ),
-        signer=LateSigner(make_signer) if settings().certificate_key else None,
+        signer=late(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
         limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
