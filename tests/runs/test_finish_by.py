@@ -157,7 +157,7 @@ def test_no_plan_has_more_functions_than_the_account_lets_run(
         tried.append(most)
         return decide_finish(moments, most, *others)
 
-    monkeypatch.setattr("fanout.forecast.choosing.of_run.decide_finish", decide)
+    monkeypatch.setattr("fanout.forecast.choosing.finish.decide_finish", decide)
     world = filled()
     world.account, world.reserved_concurrency = Lets(), reserved
     answer = partitioned(world, request("4h", shard_seconds=0.1))

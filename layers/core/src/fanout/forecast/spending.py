@@ -12,15 +12,7 @@ from math import inf
 from msgspec.structs import replace
 
 from fanout.checksums.progress import computing_asked
-from fanout.efs.load import (
-    Work,
-    directories_in,
-    loads_of,
-    loads_to_list,
-    reads_before_copying,
-    requests_behind,
-    requests_of,
-)
+from fanout.efs import load
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState, assumed_state, merged
 from fanout.efs.phase_cost import WorkDone, together
@@ -127,12 +119,12 @@ def dollars_done(
     after = [*rounds_done(ledger.verification())] if request.verifies_after.whole_trees else []
     segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in (*rounds, *after))
     sizes, there = groups_of(one.sizes for one in rounds), sum((one.destination for one in rounds), Count())
-    directories = None if request.source.is_keyed else directories_in(done.listed, sizes)
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
-    compared = there if reads_before_copying(request) else Count()
+    directories = None if request.source.is_keyed else load.directories_in(done.listed, sizes)
+    work = load.Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks - done.tasks_after, 0.0)
+    compared = there if load.reads_before_copying(request) else Count()
     work = replace(work, there=there.entries, compared=compared, sizes=sizes, directories=directories)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
-    loads, known = loads_of(request, work), measured_file_systems(ledger) if known is None else known
+    loads, known = load.loads_of(request, work), measured_file_systems(ledger) if known is None else known
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = sum(one.segments for one in after)
@@ -141,8 +133,8 @@ def dollars_done(
     if request.computes_checksums:
         done = replace(done, computed=computing_asked(ledger))
     added = together(phase.spent(request, done, price) for phase in ONCE)
-    requests = requests_of(request, work, segments) + added.requests + requests_behind(request, work, states)
-    metered = merged((loads, loads_to_list(request, work), added.loads))
+    requests = load.requests_of(request, work, segments) + added.requests + load.requests_behind(request, work, states)
+    metered = merged((loads, load.loads_to_list(request, work), added.loads))
     metering = metering_dollars(metered, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())

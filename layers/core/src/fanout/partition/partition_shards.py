@@ -12,15 +12,7 @@ from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
 from fanout.efs.load import Work, reads_before_copying
-from fanout.forecast.choosing.of_run import (
-    Outline,
-    choose_for,
-    copied_by,
-    functions_for,
-    note_choice,
-    outline,
-    refuse_too_late,
-)
+from fanout.forecast.choosing import of_run
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
@@ -99,21 +91,21 @@ def partition_shards(context: Context) -> Json:
         known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes), there
         return work_of(listed, len(big_files), shards, *known, has_directories=not plan.request.source.is_keyed)
 
-    def outlined() -> Outline:
-        return outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
+    def outlined() -> of_run.Outline:
+        return of_run.outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
 
-    chosen = choose_for(plan, outlined, ledger, context.clock.now())
-    target = _target_seconds(full + loose, big_files, functions_for(chosen, plan), plan)
+    chosen = of_run.choose_for(plan, outlined, ledger, context.clock.now())
+    target = _target_seconds(full + loose, big_files, of_run.functions_for(chosen, plan), plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         work = work_in(shards)
         found, finish = write_forecast(plan, work, chosen, context)
-        refuse_too_late(plan, finish, ledger)
+        of_run.refuse_too_late(plan, finish, ledger)
         refuse_over_budget(plan, found.dollars.total, ledger)
-        note_choice(finish, ledger)
-        until = copied_by(plan, found, context.clock.now())
+        of_run.note_choice(finish, ledger)
+        until = of_run.copied_by(plan, found, context.clock.now())
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context, until)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))

@@ -30,21 +30,10 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.resuming import rules
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
-from fanout.resuming.rules import (
-    Carried,
-    CarriedBigFile,
-    CarriedDirectories,
-    CarriedLinks,
-    CarriedNames,
-    CarriedOutcomes,
-    CarriedShard,
-    Part,
-    carried,
-    segments_again,
-)
 from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.held import look_at_held
 from fanout.work.context import Context
@@ -73,7 +62,7 @@ def list_in_window(segment: Segment, context: Context) -> Json:
 def carry_over(segment: Segment, context: Context) -> Json:
     """Take over the parts that the segment names; writes a segment's record as a listing does."""
     plan = context.ledger.read_plan()
-    found = context.ledger.read(segment.carried, Carried)
+    found = context.ledger.read(segment.carried, rules.Carried)
     carrier = _Carrier(plan, segment, context, context.ledger.of_run(found.run_id))
     for part in found.parts:
         carrier.carry(part)
@@ -101,19 +90,19 @@ class _Carrier:
         self._left: list[Segment] = []
         self._directories = 0
 
-    def carry(self, part: Part) -> None:
+    def carry(self, part: rules.Part) -> None:
         match part:
-            case CarriedOutcomes():
+            case rules.CarriedOutcomes():
                 self._outcomes(part)
-            case CarriedBigFile():
+            case rules.CarriedBigFile():
                 self._big_file(part)
-            case CarriedDirectories():
+            case rules.CarriedDirectories():
                 self._directory_attributes(part)
-            case CarriedShard():
+            case rules.CarriedShard():
                 self._shard(part.shard)
-            case CarriedLinks():
+            case rules.CarriedLinks():
                 self._links(part)
-            case CarriedNames():
+            case rules.CarriedNames():
                 self._names(part)
 
     def close(self) -> None:
@@ -121,13 +110,13 @@ class _Carrier:
         self._taken.close()
         self._writer.close(self._left, matched=None)
 
-    def _outcomes(self, part: CarriedOutcomes) -> None:
+    def _outcomes(self, part: rules.CarriedOutcomes) -> None:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
         absent: list[Outcome] = []
         for outcome in chain.from_iterable(rows):
             if outcome.reason is Reason.NOT_AT_SOURCE:
                 absent.append(outcome)
-            elif carried(outcome) is None:
+            elif rules.carried(outcome) is None:
                 self._list_again(outcome.path, unlistable=outcome.reason is Reason.UNLISTABLE)
             else:
                 self._settle(entry_of(outcome), outcome, pinned=False, by=self._began)
@@ -158,7 +147,7 @@ class _Carrier:
         denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
-            if outcome is not None and carried(outcome) is not None:
+            if outcome is not None and rules.carried(outcome) is not None:
                 differs_there, by = index in differs, times[index]
                 self._settle(entry, outcome, linked=shard.linked, differs=differs_there, by=by)
             elif self._look is not None and outcome is not None and outcome.reason in _HELD:
@@ -184,7 +173,7 @@ class _Carrier:
             self._copy(entry, "", linked=linked)
 
     def _list_again(self, path: str, *, unlistable: bool = False) -> None:
-        self._left += segments_again(path, alone=self._alone, unlistable=unlistable)
+        self._left += rules.segments_again(path, alone=self._alone, unlistable=unlistable)
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still held."""
@@ -194,7 +183,7 @@ class _Carrier:
             for entry in pool.map(self._look, entries):
                 self._copy(entry, entry.held)
 
-    def _links(self, part: CarriedLinks) -> None:
+    def _links(self, part: rules.CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
         named = list(self._known.named(part))
         there = self._taken.still_there([entry for entry, _, _ in named])
@@ -204,12 +193,12 @@ class _Carrier:
         for (entry, first, outcome), is_there in zip(named, there, strict=True):
             file = f"copied {first}" if first else f"right {entry.inode}"
             files[file].append((entry, outcome))
-            whole[file] &= is_there and (not first or (outcome is not None and carried(outcome) is not None))
+            whole[file] &= is_there and (not first or (outcome is not None and rules.carried(outcome) is not None))
             whole[file] &= entry.path not in differs
         for file, names in files.items():
             if whole[file]:
                 for entry, outcome in names:
-                    reason, message = (carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
+                    reason, message = (rules.carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
                     self._taken.settle(Done(entry, reason, message, pinned=True))
                 continue
             denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
@@ -217,15 +206,15 @@ class _Carrier:
             for entry in pinned_anew(listed, self._source) if denied else listed:
                 self._name(Name(entry, unchanged=False, inode_there=""))
 
-    def _names(self, part: CarriedNames) -> None:
+    def _names(self, part: rules.CarriedNames) -> None:
         for name in self._earlier.read_rows_as(part.key, name_from_row, part.entries):
             self._name(name)
 
-    def _big_file(self, part: CarriedBigFile) -> None:
+    def _big_file(self, part: rules.CarriedBigFile) -> None:
         """Begun anew unless it is whole: what was written of it was discarded, or is now."""
         big = self._earlier.read_big_file(part.key)
         outcome = self._known.big_files.get(big.id)
-        if part.counted and outcome is not None and carried(outcome) is not None:
+        if part.counted and outcome is not None and rules.carried(outcome) is not None:
             differs = self._known.is_different(part.key)
             self._settle(big.entry, outcome, differs=differs, by=self._known.big_file_times.get(big.id, 0.0))
             return
@@ -238,7 +227,7 @@ class _Carrier:
             [entry] = pinned_anew([big.entry], self._source) if denied else [big.entry]
             self._copy(entry, "")
 
-    def _directory_attributes(self, part: CarriedDirectories) -> None:
+    def _directory_attributes(self, part: rules.CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
         self._context.ledger.write_rows(key, self._earlier.read_rows_as(part.key, dict, part.rows))
@@ -255,7 +244,7 @@ class _Carrier:
         differs: bool = False,
         by: float = 0.0,
     ) -> None:
-        counts_as = carried(outcome)
+        counts_as = rules.carried(outcome)
         assert counts_as is not None
         reason, message = counts_as
         if reason.result is Result.UNCHANGED or reason is Reason.KEPT:

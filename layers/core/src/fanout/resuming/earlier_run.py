@@ -20,19 +20,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
-from fanout.resuming.rules import (
-    Carried,
-    CarriedBigFile,
-    CarriedDirectories,
-    CarriedLinks,
-    CarriedNames,
-    CarriedOutcomes,
-    CarriedShard,
-    Part,
-    better,
-    chunks,
-    resumed_document,
-)
+from fanout.resuming import rules
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.rounds import Listed, SegmentRecord, check_held, read_round, rounds_done, segment_record
@@ -81,7 +69,7 @@ def find_earlier_run(document: Any, ledger: Ledger) -> ResumedRun | None:
     if any(not isinstance(one, dict) or one.get("schema_version") != SCHEMA_VERSION for one in (asked, planned)):
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
-    merged = resumed_document(document, earlier.read(keys.REQUEST, Asked).request)
+    merged = rules.resumed_document(document, earlier.read(keys.REQUEST, Asked).request)
     return ResumedRun(earlier, earlier.read_plan(), merged)
 
 
@@ -92,9 +80,9 @@ def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
     """
     records, frontier = _listed(earlier)
     carried: list[Segment] = []
-    for number, parts in enumerate(chunks(_parts(records, earlier.ledger))):
+    for number, parts in enumerate(rules.chunks(_parts(records, earlier.ledger))):
         key = keys.carried_key(number)
-        ledger.write(key, Carried(earlier.ledger.run_id, parts))
+        ledger.write(key, rules.Carried(earlier.ledger.run_id, parts))
         carried.append(Segment("", carried=key))
     note = (
         f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it is still there"
@@ -108,7 +96,7 @@ def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segm
     if not segment.carried:
         return segment
     key = keys.carried_key(number)
-    ledger.write(key, earlier.read(segment.carried, Carried))
+    ledger.write(key, earlier.read(segment.carried, rules.Carried))
     return Segment("", carried=key)
 
 
@@ -145,36 +133,36 @@ def _half_listed(
     return [*records, *(record for record in found if record is not None)], frontier
 
 
-def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     """All that is taken over, in parts with their weights; each object that is to be there is."""
     outcome_files = [key for record in records for key in record.outcome_files]
     check_held(outcome_files, "outcomes/listed/", ledger)
     for key in outcome_files:
-        yield CarriedOutcomes(key), OUTCOMES_PER_FILE
+        yield rules.CarriedOutcomes(key), OUTCOMES_PER_FILE
     counted = {keys.big_file_key(big.id) for record in records for big in record.big_files}
     check_held(counted, keys.BIG_FILES_BEGUN, ledger)
     for key in ledger.keys(keys.BIG_FILES_BEGUN):
-        yield CarriedBigFile(key, key in counted), _PART_WEIGHT
+        yield rules.CarriedBigFile(key, key in counted), _PART_WEIGHT
     carried = (key for record in records for key in record.directories)
     for key, rows in directories_held(carried, ledger).items():
         # The outcomes that belong to a file without rows do not count: its directories are copied again.
         if rows is not None or keys.copied_directories(key) is None:
-            yield CarriedDirectories(key, rows), _PART_WEIGHT
+            yield rules.CarriedDirectories(key, rows), _PART_WEIGHT
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 
-def _not_partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _not_partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     shards = [shard for record in records for shard in record.shards + record.loose]
     names = [file for record in records for file in record.names]
     check_held((shard.key for shard in shards), keys.SHARD_FILES, ledger)
     check_held((file.key for file in names), keys.LISTED_NAMES, ledger)
     for shard in shards:
-        yield CarriedShard(shard), _PART_WEIGHT + shard.entries
+        yield rules.CarriedShard(shard), _PART_WEIGHT + shard.entries
     for file in names:
-        yield CarriedNames(file.key, file.entries), _PART_WEIGHT + file.entries
+        yield rules.CarriedNames(file.key, file.entries), _PART_WEIGHT + file.entries
 
 
-def _partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     """The shards; one whose copies have further names goes together with these."""
     found = read_partition(ledger, sum(map(entries_to_copy, records)))
     shards = {shard.id: shard for shard in found.shards if shard.blocks is None}
@@ -183,9 +171,9 @@ def _partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Pa
     for link in found.links:
         copies = shards.pop(link.copied_by, None)
         weight = link.shard.entries + (copies.entries if copies else 0)
-        yield CarriedLinks(link.shard, copies), _PART_WEIGHT + weight
+        yield rules.CarriedLinks(link.shard, copies), _PART_WEIGHT + weight
     for shard in shards.values():
-        yield CarriedShard(shard), _PART_WEIGHT + shard.entries
+        yield rules.CarriedShard(shard), _PART_WEIGHT + shard.entries
 
 
 def ended_ns(ledger: Ledger) -> int | None:
@@ -220,6 +208,6 @@ def timed_outcomes_of(shard_id: str, ledger: Ledger) -> tuple[dict[int, Outcome]
     times: dict[int, float] = {}
     for file in ledger.outcome_files(shard_id):
         for index, outcome in ledger.read_outcomes(file):
-            outcomes[index] = better(outcomes.get(index), outcome)
+            outcomes[index] = rules.better(outcomes.get(index), outcome)
             times[index] = max(file.at, times.get(index, 0.0))
     return outcomes, times

@@ -29,16 +29,7 @@ from fanout.model.segment import DestinationListing, Segment, cut
 from fanout.model.shard import BigFile
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.resuming.rules import (
-    Carried,
-    CarriedBigFile,
-    CarriedLinks,
-    CarriedOutcomes,
-    CarriedShard,
-    Part,
-    path_before,
-    same_but_for_ctime,
-)
+from fanout.resuming import rules
 from fanout.work.context import Context
 
 # Chosen: entries that one look is about; ListSegment holds them.
@@ -57,7 +48,7 @@ def found_there(paths: Iterable[str], destination: Tree) -> dict[str, Entry]:
     wanted = sorted(set(paths), key=os.fsencode)
     if not wanted:
         return {}
-    [span] = cut(Segment("", after=path_before(wanted[0]), until=wanted[-1]), ())
+    [span] = cut(Segment("", after=rules.path_before(wanted[0]), until=wanted[-1]), ())
     room = max(LISTED_AT_LEAST, LISTED_EACH * len(wanted))
     asked, found, listed, last = set(wanted), {}, 0, ""
     for entry in islice(destination.list(span), room):
@@ -86,7 +77,7 @@ def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
             found = None if entry.etag else source.find(entry.path)
         except (AccessDenied, ItemError):
             return entry  # still refused: the copy says so
-        if found is None or not same_but_for_ctime(entry, found):
+        if found is None or not rules.same_but_for_ctime(entry, found):
             return entry
         return replace(entry, changed_ns=found.changed_ns)
 
@@ -115,7 +106,7 @@ def _look(segment: Segment, context: Context) -> Json:
     plan = ledger.read_plan()
     destination = context.destination(plan)
     files, trees = DestinationFiles("looked-up", segment, context), PublishedNotes(destination, segment)
-    paths = _paths(ledger.read(segment.carried, Carried), plan, ledger)
+    paths = _paths(ledger.read(segment.carried, rules.Carried), plan, ledger)
     while some := list(islice(paths, LOOKED_AT_ONCE)):
         found = found_there(some, destination)
         for path in some:
@@ -126,25 +117,25 @@ def _look(segment: Segment, context: Context) -> Json:
     return {"segment": segment.id, "count": files.count}
 
 
-def _paths(carried: Carried, plan: Plan, ledger: Ledger) -> Iterator[str]:
+def _paths(carried: rules.Carried, plan: Plan, ledger: Ledger) -> Iterator[str]:
     earlier = ledger.of_run(carried.run_id)
     place_of = naming_of(plan, lambda _path: None)
     for part in carried.parts:
         yield from _paths_of(part, place_of, earlier)
 
 
-def _paths_of(part: Part, place_of: Naming, earlier: Ledger) -> Iterator[str]:
+def _paths_of(part: rules.Part, place_of: Naming, earlier: Ledger) -> Iterator[str]:
     match part:
-        case CarriedOutcomes():
+        case rules.CarriedOutcomes():
             for outcomes in earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row))):
                 for one in outcomes:
                     yield place_of(Entry(one.path, Kind(one.kind), one.size), ()).path
-        case CarriedShard():
+        case rules.CarriedShard():
             yield from (entry.placed.path for entry in earlier.read_shard(part.shard))
-        case CarriedLinks():
+        case rules.CarriedLinks():
             if part.copies is not None:
                 yield from (entry.placed.path for entry in earlier.read_shard(part.copies))
             rows = earlier.read_rows_as(part.shard.key, link_from_row, part.shard.entries)
             yield from (entry.placed.path for entry, _ in rows)
-        case CarriedBigFile():
+        case rules.CarriedBigFile():
             yield earlier.read(part.key, BigFile).entry.placed.path

@@ -11,15 +11,7 @@ from msgspec.structs import replace
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import FileSystemState
-from fanout.forecast.choosing.finish import (
-    Finish,
-    Moments,
-    decide_finish,
-    dollars_text,
-    measured_of,
-    nearest,
-    seconds_left,
-)
+from fanout.forecast.choosing import finish
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.forecast.phases import INSIDE
 from fanout.ledger import keys
@@ -59,7 +51,7 @@ def outline(work: Work, whole: Sequence[Shard], loose: Sequence[Shard], big: Seq
     return Outline(replace(work, bytes=work.bytes + sum(big)), whole, rest)
 
 
-def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now: float) -> Finish | None:
+def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now: float) -> finish.Finish | None:
     """The plan that the run takes, which an attempt that comes later keeps; ``None`` without ``limits.finish_by``.
 
     The verification inside a run has no plan of its own.
@@ -71,28 +63,28 @@ def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now:
     def predict(functions: int, shard_seconds: float, states: Mapping[str, FileSystemState]) -> tuple[Forecast, float]:
         work = outline.work_with(functions, shard_seconds)
         found = forecast(request, work, plan.rates, states, plan.creations_per_second, functions, plan.regions)
-        return found, seconds_left(found, now, window, BEFORE)
+        return found, finish.seconds_left(found, now, window, BEFORE)
 
-    limits, states = request.limits, measured_of(request, measured_file_systems(ledger))
-    found = decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict, states)
+    limits, states = request.limits, finish.measured_of(request, measured_file_systems(ledger))
+    found = finish.decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict, states)
     return ledger.write_once(keys.FINISH, found, lambda _known: True)
 
 
-def moments_of(plan: Plan, now: float) -> Moments:
+def moments_of(plan: Plan, now: float) -> finish.Moments:
     """The moments of a run whose plan is chosen now. A run that stops before its ``finish_by`` has to end by then."""
     ends = [at for at in (plan.finishes_at, plan.ends_at) if at is not None]
-    return Moments(plan.request.limits.finish_by, plan.asked, now, min(ends))
+    return finish.Moments(plan.request.limits.finish_by, plan.asked, now, min(ends))
 
 
-def functions_for(chosen: Finish | None, plan: Plan) -> int:
+def functions_for(chosen: finish.Finish | None, plan: Plan) -> int:
     """The functions that the plan starts with: all that the request allows where nothing is chosen."""
     return chosen.functions if chosen and chosen.functions else plan.request.limits.max_concurrency
 
 
-def with_forecast(chosen: Finish, found: Forecast, plan: Plan, now: float) -> Finish:
+def with_forecast(chosen: finish.Finish, found: Forecast, plan: Plan, now: float) -> finish.Finish:
     """The choice, with the end that the forecast of the shards as they were cut comes to."""
     moments = moments_of(plan, now)
-    seconds = seconds_left(found, now, plan.request.limits.window, BEFORE)
+    seconds = finish.seconds_left(found, now, plan.request.limits.window, BEFORE)
     in_time = seconds <= moments.left
     said = replace(
         chosen,
@@ -100,7 +92,7 @@ def with_forecast(chosen: Finish, found: Forecast, plan: Plan, now: float) -> Fi
         predicted_end=utc(now + seconds),
         predicted_seconds=round(seconds, 3),
         dollars=round(found.dollars.total, 6),
-        nearest="" if in_time else nearest(moments, seconds),
+        nearest="" if in_time else finish.nearest(moments, seconds),
     )
     if in_time or not chosen.functions:
         return said
@@ -115,7 +107,7 @@ def copied_by(plan: Plan, found: Forecast, now: float) -> float | None:
     return moments_of(plan, now).at - sum(after)
 
 
-def refuse_too_late(plan: Plan, chosen: Finish | None, ledger: Ledger) -> None:
+def refuse_too_late(plan: Plan, chosen: finish.Finish | None, ledger: Ledger) -> None:
     """Raise ``FinishRefused`` if the plan does not end in time; a run that only plans notes it."""
     if chosen is None or chosen.functions:
         return
@@ -126,11 +118,11 @@ def refuse_too_late(plan: Plan, chosen: Finish | None, ledger: Ledger) -> None:
     ledger.note("finish", [f"a copy or a sync would be refused: {refused}"])
 
 
-def note_choice(chosen: Finish | None, ledger: Ledger) -> None:
+def note_choice(chosen: finish.Finish | None, ledger: Ledger) -> None:
     """Note the plan that is taken, and why."""
     if chosen is None or not chosen.functions:
         return
-    ends = f"ends at {chosen.predicted_end} by the forecast, for {dollars_text(chosen.dollars)}"
+    ends = f"ends at {chosen.predicted_end} by the forecast, for {finish.dollars_text(chosen.dollars)}"
     functions = f"{chosen.functions:,} function{'' if chosen.functions == 1 else 's'}"
     said = f"limits.finish_by {chosen.finish_by!r} is {chosen.at}: with {functions} the run {ends}; {chosen.why}"
     ledger.note("finish", [said, *(one.sentence for one in chosen.other_modes)])

@@ -7,15 +7,7 @@ from functools import cache
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.deciding.clock_lead import (
-    SAME,
-    UNKNOWN,
-    Ahead,
-    Clocks,
-    ahead_of,
-    clocks_note,
-    wider_ns,
-)
+from fanout.listing.deciding import clock_lead
 from fanout.model.errors import Throttled, Transient
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -43,19 +35,19 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
         except (Throttled, Transient) as error:
             if attempt < _ATTEMPTS:
                 continue
-            context.ledger.write(keys.CLOCKS, Clocks(UNKNOWN, SAME))
+            context.ledger.write(keys.CLOCKS, clock_lead.Clocks(clock_lead.UNKNOWN, clock_lead.SAME))
             unmeasured = f"how far the clocks of S3 and the destination differ could not be measured ({error})"
             return [f"{unmeasured}: what no earlier run vouches for was copied"]
-        context.ledger.write(keys.CLOCKS, Clocks(ahead, of_runs))
-        note = clocks_note(ahead)
+        context.ledger.write(keys.CLOCKS, clock_lead.Clocks(ahead, of_runs))
+        note = clock_lead.clocks_note(ahead)
         return [note] if note else []
     raise AssertionError("no attempt was made")
 
 
-def _measure(plan: Plan, context: Context) -> tuple[Ahead, Ahead]:
+def _measure(plan: Plan, context: Context) -> tuple[clock_lead.Ahead, clock_lead.Ahead]:
     source, destination = context.source(plan), context.destination(plan)
     before = destination.clock_ns()
-    return ahead_of(before, source.clock_ns(), destination.clock_ns()), _ahead_of_runs(destination, context)
+    return clock_lead.ahead_of(before, source.clock_ns(), destination.clock_ns()), _ahead_of_runs(destination, context)
 
 
 def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
@@ -66,21 +58,21 @@ def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
     """
     if not plan.request.destination.is_keyed:
         measured = _measured(plan, context.ledger)
-        return lambda: wider_ns(measured.of_runs) if measured else 0
-    return cache(lambda: wider_ns(_ahead_of_runs(context.destination(plan), context)))
+        return lambda: clock_lead.wider_ns(measured.of_runs) if measured else 0
+    return cache(lambda: clock_lead.wider_ns(_ahead_of_runs(context.destination(plan), context)))
 
 
-def _ahead_of_runs(destination: Tree, context: Context) -> Ahead:
+def _ahead_of_runs(destination: Tree, context: Context) -> clock_lead.Ahead:
     before = int(context.clock.now() * 1e9)
     least, most = destination.clock_ns()
-    return Ahead(least - int(context.clock.now() * 1e9), most - before)
+    return clock_lead.Ahead(least - int(context.clock.now() * 1e9), most - before)
 
 
 def wider_by(plan: Plan, ledger: Ledger) -> int:
     """Nanoseconds added to the margin by which an entry must be written after the source changed."""
     measured = _measured(plan, ledger)
-    return wider_ns(measured.of_source) if measured else 0
+    return clock_lead.wider_ns(measured.of_source) if measured else 0
 
 
-def _measured(plan: Plan, ledger: Ledger) -> Clocks | None:
-    return ledger.whole_run().find(keys.CLOCKS, Clocks) if _compares_clocks(plan) else None
+def _measured(plan: Plan, ledger: Ledger) -> clock_lead.Clocks | None:
+    return ledger.whole_run().find(keys.CLOCKS, clock_lead.Clocks) if _compares_clocks(plan) else None

@@ -14,22 +14,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
 from fanout.ports.limiter import TaskLimiter
-from fanout.work.rates.run_limits import (
-    IDLE_LOOK_SECONDS,
-    LATE_NOTE_SECONDS,
-    LOOK_SECONDS,
-    NOTE_SECONDS,
-    Cost,
-    PacedRate,
-    RunLimits,
-    amount,
-    buckets,
-    latest,
-    minute_of,
-    note_key,
-    notes_prefix,
-    presence_from_key,
-)
+from fanout.work.rates import run_limits
 from fanout.work.rates.shares import Bucket, Presence
 
 # Chosen: a function polls limits and other functions soon after its begin, when others begin too. It polls less often
@@ -63,15 +48,15 @@ class Throttle(TaskLimiter):
         self._lock = threading.Lock()
         self._readers: dict[object, int] = {}  # bytes that are waited for, in the order of the questions
         self._buckets: dict[str, Bucket] = {}
-        self._rate = PacedRate()
+        self._rate = run_limits.PacedRate()
         self._look_at, self._looks, self._looking = -inf, 0, False
         self._noted_in: int | None = None
         self._cut_off = False
         self.problem = ""
 
     def ask(self, size: int, ticket: object) -> float:
-        cost = Cost(bytes=size)
-        if self._idle() or not any(amount(name, cost, self._rate) for name in [*self._buckets]):
+        cost = run_limits.Cost(bytes=size)
+        if self._idle() or not any(run_limits.amount(name, cost, self._rate) for name in [*self._buckets]):
             return 0.0
         with self._lock:
             self._readers.setdefault(ticket, size)
@@ -87,7 +72,7 @@ class Throttle(TaskLimiter):
         if self._idle():
             return 0.0
         with self._lock:
-            return self._take(Cost(bytes=size, files=files), None)
+            return self._take(run_limits.Cost(bytes=size, files=files), None)
 
     def sleep(self, seconds: float) -> None:
         self._sleep(seconds)
@@ -99,7 +84,10 @@ class Throttle(TaskLimiter):
         """See ``TaskLimiter``. If the whole rate cannot move it in a function's time, no other task can either."""
         seconds = self._seconds - tuning.DEADLINE_RESERVE_SECONDS
         with self._lock:
-            costs = [(one.rate, amount(name, Cost(size, 1), self._rate)) for name, one in self._buckets.items()]
+            costs = [
+                (one.rate, run_limits.amount(name, run_limits.Cost(size, 1), self._rate))
+                for name, one in self._buckets.items()
+            ]
         return self._cut_off and all(cost <= rate * seconds for rate, cost in costs)
 
     def end(self) -> None:
@@ -107,7 +95,7 @@ class Throttle(TaskLimiter):
         if self._noted_in is not None:
             ended = Presence(self._me.began, self._me.name, self._now())
             with suppress(FanoutError):  # then the others hear of it when the last note expires
-                self._ledger.mark(note_key(self._phase, minute_of(ended.ended), ended))
+                self._ledger.mark(run_limits.note_key(self._phase, run_limits.minute_of(ended.ended), ended))
 
     def _idle(self) -> bool:
         """Whether there is no limit; polls first if it is time to. No operation starts before the first poll."""
@@ -117,20 +105,20 @@ class Throttle(TaskLimiter):
             self._sleep(LEAST_PAUSE_SECONDS)
         return not self._buckets
 
-    def _take(self, cost: Cost, ticket: object) -> float:
+    def _take(self, cost: run_limits.Cost, ticket: object) -> float:
         """Take ``cost`` now if it is free after what earlier callers wait for; else return the seconds to wait.
 
         A function without any share is not to begin what it could not go on with: hence ``LEAST_AMOUNT``.
         """
         now = self._now()
         first = takewhile(lambda one: one[0] != ticket, self._readers.items())
-        whole = Cost(cost.bytes + sum(size for _, size in first), cost.files)
-        needed = {name: max(amount(name, whole, self._rate), LEAST_AMOUNT) for name in self._buckets}
+        whole = run_limits.Cost(cost.bytes + sum(size for _, size in first), cost.files)
+        needed = {name: max(run_limits.amount(name, whole, self._rate), LEAST_AMOUNT) for name in self._buckets}
         wait = max((one.seconds_until(needed[name], now) for name, one in self._buckets.items()), default=0.0)
         if wait > 0:
             return min(PAUSE_SECONDS, max(LEAST_PAUSE_SECONDS, wait))
         for name, bucket in self._buckets.items():
-            bucket.take(amount(name, cost, self._rate), now)
+            bucket.take(run_limits.amount(name, cost, self._rate), now)
         self._readers.pop(ticket, None)
         return 0.0
 
@@ -143,7 +131,7 @@ class Throttle(TaskLimiter):
         present: list[Presence] = []
         try:
             wanted, rate = self._limits()
-            rates = buckets(wanted, rate)
+            rates = run_limits.buckets(wanted, rate)
             present = self._present() if rates else []
             with self._lock:
                 self._set(rates, rate, present)
@@ -157,11 +145,13 @@ class Throttle(TaskLimiter):
     def _next_look(self, present: int) -> float:
         self._looks += 1
         if not self._buckets:
-            return IDLE_LOOK_SECONDS
-        soon = FIRST_LOOKS_SECONDS[self._looks - 1] if self._looks <= len(FIRST_LOOKS_SECONDS) else LOOK_SECONDS
+            return run_limits.IDLE_LOOK_SECONDS
+        soon = (
+            FIRST_LOOKS_SECONDS[self._looks - 1] if self._looks <= len(FIRST_LOOKS_SECONDS) else run_limits.LOOK_SECONDS
+        )
         return max(soon, present / LOOKS_PER_SECOND)
 
-    def _set(self, rates: dict[str, tuple[float, float]], rate: PacedRate, present: list[Presence]) -> None:
+    def _set(self, rates: dict[str, tuple[float, float]], rate: run_limits.PacedRate, present: list[Presence]) -> None:
         now = self._now()
         self._rate = rate
         self._buckets = {name: one for name, one in self._buckets.items() if name in rates}
@@ -174,23 +164,23 @@ class Throttle(TaskLimiter):
                 bucket.change(per_second, most, now)
             bucket.learn(present, now, HINDSIGHT_SECONDS)
 
-    def _limits(self) -> tuple[RunLimits, PacedRate]:
+    def _limits(self) -> tuple[run_limits.RunLimits, run_limits.PacedRate]:
         whole = self._ledger.whole_run()
         with ThreadPoolExecutor(1, thread_name_prefix="limits") as pool:  # which ends here: see ``copy_shard`` on forks
-            pacing = pool.submit(whole.find, keys.PACED_RATE, PacedRate)
-            wanted = whole.find(keys.LIMITS, RunLimits)
-        return wanted or RunLimits(), pacing.result() or PacedRate()
+            pacing = pool.submit(whole.find, keys.PACED_RATE, run_limits.PacedRate)
+            wanted = whole.find(keys.LIMITS, run_limits.RunLimits)
+        return wanted or run_limits.RunLimits(), pacing.result() or run_limits.PacedRate()
 
     def _present(self) -> list[Presence]:
         """The functions of this phase at work now or lately."""
-        minute = minute_of(self._now())
+        minute = run_limits.minute_of(self._now())
         if self._noted_in != minute:
-            self._ledger.mark(note_key(self._phase, minute, self._me))
+            self._ledger.mark(run_limits.note_key(self._phase, minute, self._me))
             self._noted_in = minute
-        lately = self._now() - minute * NOTE_SECONDS < LATE_NOTE_SECONDS + HINDSIGHT_SECONDS
+        lately = self._now() - minute * run_limits.NOTE_SECONDS < run_limits.LATE_NOTE_SECONDS + HINDSIGHT_SECONDS
         found: dict[str, Presence] = {}
         for one in (minute - 1, minute) if lately else (minute,):
-            for key in self._ledger.keys(notes_prefix(self._phase, one)):
-                latest(found, presence_from_key(key), is_end=key.count("-") > 1)
+            for key in self._ledger.keys(run_limits.notes_prefix(self._phase, one)):
+                run_limits.latest(found, run_limits.presence_from_key(key), is_end=key.count("-") > 1)
         found.pop(self._me.name, None)
         return [*found.values()]
