@@ -28,11 +28,11 @@ from benchmarks.partition import SystemClock
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws
 from fanout.finishing.link_names import NAMES_PER_FILE
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
-from fanout.ledger.documents import Totals
+from fanout.ledger.documents import OutcomeTotals
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.copied_index import IndexOf
 from fanout.listing.rounds import begin_round
@@ -49,7 +49,7 @@ from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
 from fanout.shards.rounds import whole_listing
-from fanout.shards.tasks.attempt import Attempt, End, attempt_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.work.context import Context
 
 FILES = model.FILES_A_DIRECTORY
@@ -201,7 +201,7 @@ class Run:
         step.load()
 
         def work() -> Json:
-            return step.answers(event, run_step(step, event, context, Stack(("data",), 1000, "work")))
+            return step.answers(event, run_step(step, event, context, StackSettings(("data",), 1000, "work")))
 
         return cast(Json, self.timed(name, work)) if name in PHASES else work()
 
@@ -233,8 +233,8 @@ class Run:
             }
             key = f"{keys.outcomes_prefix(shard.id)}n-{number:04d}"
             self.ledger.write_rows(f"{key}.jsonl.gz", [])
-            self.ledger.write(f"{key}.json", Totals([(first, end)], counts, 1.0))
-        ended = Attempt(shard.id, "n", began, began + 60, shard.entries, shard.bytes, shard.entries, End.DONE)
+            self.ledger.write(f"{key}.json", OutcomeTotals([(first, end)], counts, 1.0))
+        ended = Attempt(shard.id, "n", began, began + 60, shard.entries, shard.bytes, shard.entries, AttemptEnd.DONE)
         self.ledger.mark(attempt_key("copy", ended))
 
 

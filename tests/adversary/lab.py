@@ -35,7 +35,7 @@ from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, StackFacts
 from fanout.work.roots import keep_out
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
@@ -223,7 +223,7 @@ class Lab:
             turns=WriteTurns(self.store, self, self.clock),
             signer=self.signer,
             meter=ShowingMeter(),
-            deployed=Deployed(
+            deployed=StackFacts(
                 access_points=access_points(self.script.direction) if self.script.s3_files else {},
                 computes_checksums=bool(self.script.jobs),
             ),

@@ -11,9 +11,9 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.flow.steps import MOUNTING, STEPS, Mount, run_step
-from fanout.flow.walker import Failed, Walker, by_class
+from fanout.flow.walker import StateFailed, Walker, by_class
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
@@ -120,7 +120,7 @@ class Machine:
             walker.run(self.request)
         except Stopped:
             self.result.status = "STOPPED"
-        except Failed as failed:
+        except StateFailed as failed:
             if not self.result.status:
                 self.result.status, self.result.error = "FAILED", failed.output()
         finally:
@@ -152,7 +152,7 @@ class Machine:
         with self.lab.conductor.paused():
             return json.loads(self.lab.store.plain.get(key))
 
-    def _failure(self, error: Exception) -> Failed | None:
+    def _failure(self, error: Exception) -> StateFailed | None:
         """How Step Functions sees what a function raised."""
         return None if isinstance(error, Stopped | Endless) else by_class(error)
 
@@ -174,7 +174,7 @@ class Machine:
         except Killed:
             if self.running.stopped:
                 raise Stopped from None
-            raise Failed("Lambda.Unknown", json.dumps({"errorMessage": "the function was killed"})) from None
+            raise StateFailed("Lambda.Unknown", json.dumps({"errorMessage": "the function was killed"})) from None
         except FanoutError:
             if self.running.stopped:
                 raise Stopped from None
@@ -203,7 +203,7 @@ class Machine:
         mounts = tuple(self.lab.mounts) if self.lab.between_mounts else ("data",)
         prefix = "" if step.whole_run or step.run_id is not None else event["run"]["prefix"]
         with self._begun(state, prefix, self._sees(name), step.acts_as or name) as context:
-            return run_step(step, event, context, Stack(mounts, 10, WORK))
+            return run_step(step, event, context, StackSettings(mounts, 10, WORK))
 
     @contextmanager
     def _begun(
@@ -229,7 +229,7 @@ class Machine:
 
         outside = self.lab.context(self.run_id, prefix, self._client, "none", "ShortWay", kept)
         try:
-            return run_step(STEPS["ShortWay"], event, outside, Stack(("data",), 10, WORK, begin=begin))
+            return run_step(STEPS["ShortWay"], event, outside, StackSettings(("data",), 10, WORK, begin=begin))
         finally:
             outside.release()
 

@@ -22,7 +22,7 @@ from fanout.model.errors import ItemError, Transient
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
-from fanout.ports.s3_services import Look
+from fanout.ports.s3_services import ObjectLook
 from fanout.request.parts.restore import Restore, Tier
 from tests.contract.conftest import client_of, new_bucket
 from tests.contract.scripted_server import ScriptedServer, answer, error
@@ -70,8 +70,8 @@ def test_an_object_is_asked_for_is_on_its_way_and_can_be_read(bucket: Bucket) ->
     assert (look.archive, look.asked) == (archives.GLACIER, False) and look.version
     bucket.archive.ask(entry, look, RESTORE)
     looks = [bucket.archive.look(entry) for _ in range(4)]
-    assert Look(archives.GLACIER, asked=True, version=look.version) in looks
-    assert looks[-1] == Look(version=look.version)
+    assert ObjectLook(archives.GLACIER, asked=True, version=look.version) in looks
+    assert looks[-1] == ObjectLook(version=look.version)
     assert bucket.tree.open(entry).read(0, 10) == b"g"
     bucket.archive.ask(entry, look, RESTORE)  # of one that is restored: no error
 
@@ -107,23 +107,26 @@ def test_a_listing_tells_the_classes_that_may_have_to_be_restored(bucket: Bucket
 @pytest.mark.parametrize(
     ("headers", "look"),
     [
-        ({}, Look()),
-        ({"x-amz-storage-class": "GLACIER"}, Look("GLACIER")),
-        ({"x-amz-storage-class": "DEEP_ARCHIVE", "x-amz-version-id": "v"}, Look("DEEP_ARCHIVE", version="v")),
-        ({"x-amz-storage-class": "GLACIER", "x-amz-restore": 'ongoing-request="true"'}, Look("GLACIER", asked=True)),
+        ({}, ObjectLook()),
+        ({"x-amz-storage-class": "GLACIER"}, ObjectLook("GLACIER")),
+        ({"x-amz-storage-class": "DEEP_ARCHIVE", "x-amz-version-id": "v"}, ObjectLook("DEEP_ARCHIVE", version="v")),
+        (
+            {"x-amz-storage-class": "GLACIER", "x-amz-restore": 'ongoing-request="true"'},
+            ObjectLook("GLACIER", asked=True),
+        ),
         (
             {"x-amz-storage-class": "GLACIER", "x-amz-restore": 'ongoing-request="false", expiry-date="x"'},
-            Look(),
+            ObjectLook(),
         ),
-        ({"x-amz-storage-class": "INTELLIGENT_TIERING"}, Look()),
+        ({"x-amz-storage-class": "INTELLIGENT_TIERING"}, ObjectLook()),
         (
             {"x-amz-storage-class": "INTELLIGENT_TIERING", "x-amz-archive-status": "ARCHIVE_ACCESS"},
-            Look("ARCHIVE_ACCESS"),
+            ObjectLook("ARCHIVE_ACCESS"),
         ),
-        ({"x-amz-storage-class": "GLACIER_IR"}, Look()),
+        ({"x-amz-storage-class": "GLACIER_IR"}, ObjectLook()),
     ],
 )
-def test_what_a_head_says_of_an_archive(headers: dict[str, str], look: Look) -> None:
+def test_what_a_head_says_of_an_archive(headers: dict[str, str], look: ObjectLook) -> None:
     assert look_of(headers) == look
 
 
@@ -140,18 +143,20 @@ ENTRY = Entry("g", Kind.FILE, 1, etag='"e"')
 @pytest.mark.parametrize(
     ("look", "sent"),
     [
-        (Look("GLACIER"), b"<Days>3</Days><GlacierJobParameters><Tier>Bulk</Tier></GlacierJobParameters>"),
-        (Look("ARCHIVE_ACCESS"), b'/"><GlacierJobParameters><Tier>Bulk</Tier></GlacierJobParameters>'),
+        (ObjectLook("GLACIER"), b"<Days>3</Days><GlacierJobParameters><Tier>Bulk</Tier></GlacierJobParameters>"),
+        (ObjectLook("ARCHIVE_ACCESS"), b'/"><GlacierJobParameters><Tier>Bulk</Tier></GlacierJobParameters>'),
     ],
 )
-def test_the_request_names_tier_and_days_but_for_tiering_none(server: ScriptedServer, look: Look, sent: bytes) -> None:
+def test_the_request_names_tier_and_days_but_for_tiering_none(
+    server: ScriptedServer, look: ObjectLook, sent: bytes
+) -> None:
     scripted(server, answer(202)).ask(ENTRY, look, RESTORE)
     assert sent in server.bodies[0]
     assert server.requests[0].startswith(b"POST /a-bucket/g?restore= ")
 
 
 def test_the_request_names_the_version_that_was_looked_at(server: ScriptedServer) -> None:
-    scripted(server, answer(202)).ask(ENTRY, Look("GLACIER", version="v1"), RESTORE)
+    scripted(server, answer(202)).ask(ENTRY, ObjectLook("GLACIER", version="v1"), RESTORE)
     assert b"versionId=v1" in server.requests[0]
 
 
@@ -165,13 +170,13 @@ def test_the_request_names_the_version_that_was_looked_at(server: ScriptedServer
     ],
 )
 def test_what_counts_as_asked(server: ScriptedServer, said: bytes) -> None:
-    scripted(server, said).ask(ENTRY, Look("GLACIER"), RESTORE)
+    scripted(server, said).ask(ENTRY, ObjectLook("GLACIER"), RESTORE)
     assert not server.script
 
 
 def test_a_request_without_capacity_is_repeated(server: ScriptedServer) -> None:
     scripted(server, error(503, "GlacierExpeditedRetrievalNotAvailable"), answer(202)).ask(
-        ENTRY, Look("GLACIER"), RESTORE
+        ENTRY, ObjectLook("GLACIER"), RESTORE
     )
     assert not server.script
 
@@ -179,7 +184,7 @@ def test_a_request_without_capacity_is_repeated(server: ScriptedServer) -> None:
 def test_without_capacity_for_expedited_requests_the_object_is_asked_for_later(server: ScriptedServer) -> None:
     archive = scripted(server, *[error(503, "GlacierExpeditedRetrievalNotAvailable")] * 2)
     with pytest.raises(Transient):
-        archive.ask(ENTRY, Look("GLACIER"), RESTORE)
+        archive.ask(ENTRY, ObjectLook("GLACIER"), RESTORE)
 
 
 @pytest.mark.parametrize(
@@ -193,10 +198,10 @@ def test_without_capacity_for_expedited_requests_the_object_is_asked_for_later(s
 def test_a_refusal_is_the_entry_s_with_its_remedy(server: ScriptedServer, said: bytes, remedy: str) -> None:
     archive = scripted(server, said)
     with pytest.raises(ItemError, match=remedy) as refused:
-        archive.ask(ENTRY, Look("GLACIER"), RESTORE)
+        archive.ask(ENTRY, ObjectLook("GLACIER"), RESTORE)
     assert refused.value.reason is Reason.NOT_RESTORED
 
 
 def test_an_answer_of_another_kind_is_not_taken_for_one(server: ScriptedServer) -> None:
-    scripted(server, answer(204), answer(202)).ask(ENTRY, Look("GLACIER"), RESTORE)
+    scripted(server, answer(204), answer(202)).ask(ENTRY, ObjectLook("GLACIER"), RESTORE)
     assert not server.script

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.flow import events
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, run_step
 from fanout.ledger.run_places import RESERVED
 from fanout.listing.manifests.manifest_lines import ManifestLines
@@ -28,7 +28,7 @@ from tests.support.manifests import contents, failures, json_lines, put, world_o
 from tests.support.memory import MemoryTree
 from tests.support.probes import SMALL, ProbeWorld
 
-STACK = Stack(("data",), 10, "work")
+STACK = StackSettings(("data",), 10, "work")
 
 
 def planned(world: World, request: Json) -> Json:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.flow.paths import NotThere, filled, find, holds, put
-from fanout.flow.walker import Failed, Walker, never
+from fanout.flow.walker import StateFailed, Walker, never
 from fanout.model.document import Json
 from fanout.model.errors import LedgerBroken, Transient
 from tests.support.flow import ManualClock
@@ -64,7 +64,7 @@ def test_a_retry_doubles_its_wait_up_to_its_bound() -> None:
 def test_each_retrier_counts_its_own_attempts_and_the_first_that_names_the_error_is_heeded() -> None:
     work = Work(Transient("x"), LedgerBroken("y"), Transient("x"), Transient("z"))
     state = TASK | {"Retry": [retry("Transient", MaxAttempts=2), retry("States.ALL", MaxAttempts=9)]}
-    with pytest.raises(Failed, match="Transient"):
+    with pytest.raises(StateFailed, match="Transient"):
         work.walk(Work=state)
     assert len(work.events) == 4
 
@@ -72,7 +72,7 @@ def test_each_retrier_counts_its_own_attempts_and_the_first_that_names_the_error
 def test_without_a_number_three_attempts_follow_and_with_0_none() -> None:
     for more, calls in (({}, 4), ({"MaxAttempts": 0}, 1)):
         work = Work(*[Transient("x")] * 9)
-        with pytest.raises(Failed):
+        with pytest.raises(StateFailed):
             work.walk(Work=TASK | {"Retry": [retry("States.TaskFailed", **more)]})
         assert len(work.events) == calls
 
@@ -90,9 +90,11 @@ def test_a_time_out_is_no_failed_task_and_what_is_fatal_is_caught_by_nobody() ->
     catches = [catch("A", "States.TaskFailed"), catch("B", "States.ALL")]
     ends = {"A": {"Type": "Pass", "Result": "A", "End": True}, "B": {"Type": "Pass", "Result": "B", "End": True}}
     for error, taken in (("States.Timeout", "B"), ("Lambda.Unknown", "A")):
-        assert Work(Failed(error)).walk({}, Work=TASK | {"Catch": catches}, **ends) == taken
-    with pytest.raises(Failed, match=r"States\.Runtime"):
-        Work(Failed("States.Runtime")).walk({}, Work=TASK | {"Catch": catches, "Retry": [retry("States.ALL")]}, **ends)
+        assert Work(StateFailed(error)).walk({}, Work=TASK | {"Catch": catches}, **ends) == taken
+    with pytest.raises(StateFailed, match=r"States\.Runtime"):
+        Work(StateFailed("States.Runtime")).walk(
+            {}, Work=TASK | {"Catch": catches, "Retry": [retry("States.ALL")]}, **ends
+        )
 
 
 @pytest.mark.parametrize("error", [LedgerBroken("x"), ValueError("y")])
@@ -185,7 +187,7 @@ def test_a_missing_field_ends_a_choice_for_good_and_a_parameter_is_caught() -> N
         "Default": "End",
     }
     states: dict[str, Json] = {"Ask?": choice, "End": {"Type": "Succeed"}}
-    with pytest.raises(Failed, match=r"States\.Runtime: \$\.x leads to nothing"):
+    with pytest.raises(StateFailed, match=r"States\.Runtime: \$\.x leads to nothing"):
         Work().walk({}, "Ask?", **states)
     task = TASK | {
         "Parameters": {"FunctionName": "f", "Payload": {"x.$": "$.x"}},
@@ -196,7 +198,7 @@ def test_a_missing_field_ends_a_choice_for_good_and_a_parameter_is_caught() -> N
 
 def test_a_fail_names_its_error_by_a_path_or_a_format() -> None:
     fail = {"Type": "Fail", "Error": "Broken", "CausePath": "States.Format('{}: {}', $.a, $.b)"}
-    with pytest.raises(Failed) as raised:
+    with pytest.raises(StateFailed) as raised:
         Work().walk({"a": "A", "b": "B"}, "Fail", Fail=fail)
     assert (raised.value.error, raised.value.cause) == ("Broken", "A: B")
 

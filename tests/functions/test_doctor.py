@@ -16,7 +16,7 @@ from fanout.adapters.posix.probe import probe
 from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.reach import reach
 from fanout.model.errors import Unreachable
-from fanout.ports.finding import Level
+from fanout.ports.finding import Severity
 from fanout.runtime import clients
 from tests.functions.conftest import Invoke
 
@@ -108,7 +108,7 @@ def test_a_work_bucket_that_is_not_there_is_a_finding(s3: Any, invoke: Invoke, m
 
 def test_a_mount_that_is_missing_is_a_finding(tmp_path: Path) -> None:
     [finding] = probe_mount("data", tmp_path / "none", "n")
-    assert (finding.level, "is not there" in finding.what) == (Level.FAIL, True)
+    assert (finding.level, "is not there" in finding.what) == (Severity.FAIL, True)
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename", "write"])
@@ -119,7 +119,7 @@ def test_each_step_of_writing_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, call, denied)
     found = {finding.name: finding for finding in probe_mount("data", tmp_path, "n")}
     written = found["mount data: write"]
-    assert (written.level, written.what) == (Level.FAIL, f"{call}: Operation not permitted")
+    assert (written.level, written.what) == (Severity.FAIL, f"{call}: Operation not permitted")
     assert "PosixUser" in written.remedy
     assert not list(tmp_path.iterdir())
 
@@ -127,10 +127,10 @@ def test_each_step_of_writing_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 def test_owners_that_can_not_be_kept_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fchown", lambda *_: None)  # as an access point with an identity of its own does
     found = {finding.name: finding for finding in probe_mount("data", tmp_path, "n")}
-    assert found["mount data: owners"].level is Level.WARN
-    assert found["mount data: write"].level is Level.OK
+    assert found["mount data: owners"].level is Severity.WARN
+    assert found["mount data: write"].level is Severity.OK
 
 
 def test_a_full_mount_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "FREE_BYTES", 1 << 80)
-    assert [finding.level for finding in probe_mount("data", tmp_path, "n")][-1] is Level.FAIL
+    assert [finding.level for finding in probe_mount("data", tmp_path, "n")][-1] is Severity.FAIL

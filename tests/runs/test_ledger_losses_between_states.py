@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fanout.facts import tuning
-from fanout.flow.walker import Failed, Walker, by_class
+from fanout.flow.walker import StateFailed, Walker, by_class
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import FanoutError, NotFound
@@ -97,14 +97,14 @@ def items(world: World, _bucket: str, key: str) -> Any:
     try:
         return json.loads(world.store.get(key))
     except (NotFound, ValueError) as error:
-        raise Failed("States.ItemReaderFailed", str(error)) from error
+        raise StateFailed("States.ItemReaderFailed", str(error)) from error
 
 
 def walked_on(before: Before, errors: list[FanoutError], world: World) -> Json:
     """The summary of the run that goes on from there; ``errors`` gets those that states of the root end with."""
     entered: list[str] = []
 
-    def failure(error: Exception) -> Failed | None:
+    def failure(error: Exception) -> StateFailed | None:
         if not isinstance(error, FanoutError):
             return None  # no error of a function: it goes through
         if entered[-1] in STATES:
@@ -125,7 +125,7 @@ def problem_of(before: Before, key: str, changed: bytes | None, deletes: int) ->
     errors: list[FanoutError] = []
     try:
         found = verdict_on(world, partial(walked_on, before, errors))
-    except Failed:  # a state at which the execution ends
+    except StateFailed:  # a state at which the execution ends
         found = ""
     except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, zlib.error) as error:
         return f"{type(error).__name__} out of a function: {error}"

@@ -18,7 +18,7 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.resuming.carry_over import list_or_carry_over
-from fanout.shards.tasks.attempt import Attempt, End, attempt_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import WayOut
 from tests.runs.limited import FILES, ended, filled
@@ -217,7 +217,7 @@ def test_a_task_at_work_counts_its_seconds_at_most_those_of_a_function() -> None
     at_work_for(5000, world)
     after = spent_dollars(plan, world.ledger, world.clock.time)
     assert after.compute == pytest.approx((SMALL_SECONDS + 900) * 1.769, rel=0.001)  # it is small no more
-    ended = Attempt("slow", "other", world.clock.time - 5000, world.clock.time - 4990, 5, 500, 5, End.DONE)
+    ended = Attempt("slow", "other", world.clock.time - 5000, world.clock.time - 4990, 5, 500, 5, AttemptEnd.DONE)
     world.ledger.mark(attempt_key("copy", ended))
     assert spent_dollars(plan, world.ledger, world.clock.time).compute == pytest.approx(before + 10 * 1.769, rel=0.1)
 

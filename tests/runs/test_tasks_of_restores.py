@@ -8,7 +8,7 @@ from fanout.facts import archives, tuning
 from fanout.model.entry import Entry
 from fanout.model.errors import OutOfTime, Throttled, Transient
 from fanout.partition.partition_shards import partition_shards
-from fanout.ports.s3_services import Look
+from fanout.ports.s3_services import ObjectLook
 from fanout.request.parts.restore import Restore
 from fanout.restoring import restore_objects as restoring
 from fanout.restoring.restore_objects import wait_seconds
@@ -50,7 +50,7 @@ def test_asking_goes_on_where_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -
     one.world.remaining_seconds = 30.0
     ask, steps = one.archive.ask, []
 
-    def slow(entry: Entry, look: Look, restore: Restore) -> None:
+    def slow(entry: Entry, look: ObjectLook, restore: Restore) -> None:
         one.world.clock.sleep(8.0)
         ask(entry, look, restore)
 
@@ -80,7 +80,7 @@ def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch:
     world.remaining_seconds = 30.0
     look = one.archive.look
 
-    def slow(entry: Entry) -> Look:
+    def slow(entry: Entry) -> ObjectLook:
         if entry.path < "g3":  # of another shard
             world.clock.sleep(8.0)
         return look(entry)
@@ -100,7 +100,7 @@ def test_what_a_task_asked_for_that_died_is_in_the_count_of_dollars(monkeypatch:
         one.tree.put_archived(f"g{number}", b"g")
     ask = one.archive.ask
 
-    def dying(entry: Entry, look: Look, restore: Restore) -> None:
+    def dying(entry: Entry, look: ObjectLook, restore: Restore) -> None:
         if entry.path == "g4":
             raise ConnectionResetError(entry.path)
         one.world.clock.sleep(tuning.CHECKPOINT_SECONDS)

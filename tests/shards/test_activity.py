@@ -13,7 +13,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.shards.sizes import Sizes, bucket_bounds
 from fanout.shards.tasks.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
-from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, attempt_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_from_key, attempt_key
 
 TIMES = st.integers(0, 10**12).map(lambda milliseconds: milliseconds / 1000)
 BEGUN = st.builds(
@@ -29,7 +29,7 @@ ENDED = st.builds(
     COUNTS,
     COUNTS,
     COUNTS,
-    st.sampled_from([End.DONE, End.HANDED_BACK, End.FAILED]),
+    st.sampled_from([AttemptEnd.DONE, AttemptEnd.HANDED_BACK, AttemptEnd.FAILED]),
 )
 
 
@@ -49,7 +49,7 @@ SPANS = st.tuples(st.floats(0, 1000), st.floats(0, 1000), st.integers(0, 10**6),
 
 @given(st.lists(SPANS, min_size=1, max_size=30))
 def test_the_intervals_together_hold_what_the_attempts_did(spans: list[tuple[float, float, int, int]]) -> None:
-    attempts = [Attempt(str(n), "n", a, a + b, e, size, e, End.DONE) for n, (a, b, e, size) in enumerate(spans)]
+    attempts = [Attempt(str(n), "n", a, a + b, e, size, e, AttemptEnd.DONE) for n, (a, b, e, size) in enumerate(spans)]
     ended = [attempt.ended for attempt in attempts if attempt.ended is not None]
     activity = Activity("copy", min(a.began for a in attempts), max(ended) + 1)
     for attempt in attempts:
@@ -62,19 +62,19 @@ def test_the_intervals_together_hold_what_the_attempts_did(spans: list[tuple[flo
 
 def test_a_lost_attempt_and_its_retry_are_one_shard_in_trouble() -> None:
     activity = Activity("copy", 0, 100)
-    activity.add("a", 10, [Attempt("a", "1", 0), Attempt("a", "2", 30, 45, 7, 70, 7, End.DONE)])
-    activity.add("b", 10, [Attempt("b", "1", 0, 20, 5, 50, 5, End.DONE)])
+    activity.add("a", 10, [Attempt("a", "1", 0), Attempt("a", "2", 30, 45, 7, 70, 7, AttemptEnd.DONE)])
+    activity.add("b", 10, [Attempt("b", "1", 0, 20, 5, 50, 5, AttemptEnd.DONE)])
     assert (activity.shards, activity.attempts, activity.seconds) == (2, 3, 35)
-    assert activity.ends == {End.LOST: 1, End.DONE: 2}
+    assert activity.ends == {AttemptEnd.LOST: 1, AttemptEnd.DONE: 2}
     assert [shard.shard_id for shard in activity.shown() if shard.troubled] == ["a"]
 
 
 def test_a_straggler_is_one_that_takes_twice_as_long_as_the_median_for_its_prediction() -> None:
     activity = Activity("copy", 0, 1000)
     for number in range(9):  # all three times as long as predicted, which is no straggling
-        activity.add(f"{number}", 10 + number, [Attempt(f"{number}", "n", 0, 3 * (10 + number), end=End.DONE)])
+        activity.add(f"{number}", 10 + number, [Attempt(f"{number}", "n", 0, 3 * (10 + number), end=AttemptEnd.DONE)])
     assert activity.stragglers == 0
-    activity.add("late", 10, [Attempt("late", "n", 0, 70, end=End.DONE)])
+    activity.add("late", 10, [Attempt("late", "n", 0, 70, end=AttemptEnd.DONE)])
     assert activity.stragglers == 1
     assert [shard.shard_id for shard in activity.shown() if activity.is_straggler(shard)] == ["late"]
     assert activity.median_ratio == pytest.approx(3, rel=0.1)
@@ -84,7 +84,7 @@ def test_a_hundred_thousand_shards_are_kept_as_few() -> None:
     activity = Activity("copy", 0, 100_000)
     for number in range(100_000):
         seconds = 20 + number * 7919 % 5000 / 100
-        end = End.FAILED if number % 10 == 0 else End.DONE
+        end = AttemptEnd.FAILED if number % 10 == 0 else AttemptEnd.DONE
         activity.add(f"{number}", 40, [Attempt(f"{number}", "n", number, number + seconds, 1, 1, 1, end)])
     shown = activity.shown()
     assert len(shown) <= LONGEST_SHOWN + TROUBLED_SHOWN

@@ -15,7 +15,7 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempt import AttemptEnd
 from fanout.shards.tasks.attempts import attempts_by_shard, noted
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
@@ -60,7 +60,7 @@ def test_a_shard_that_was_lost_failed_and_handed_back_shows_each_of_its_attempts
     summarise_transfer(None, world.context())
     ((_, attempts),) = attempts_by_shard("copy", world.ledger)
     ends = [attempt.end for attempt in attempts]
-    assert ends == [End.LOST, End.FAILED, *[End.HANDED_BACK] * (tasks - 1), End.DONE]
+    assert ends == [AttemptEnd.LOST, AttemptEnd.FAILED, *[AttemptEnd.HANDED_BACK] * (tasks - 1), AttemptEnd.DONE]
     summary = world.ledger.read_json("summary.json")
     (row,) = summary["tasks"]
     counts = {name: row[name] for name in ("shards_begun", "begun", "done", "handed_back", "failed", "lost")}

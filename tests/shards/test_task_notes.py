@@ -22,7 +22,7 @@ from fanout.shards.tasks.attempt import (
     NOTE_EVERY_SECONDS,
     REASONS_NOTED,
     Attempt,
-    End,
+    AttemptEnd,
     age_of,
     attempt_from_key,
     attempt_key,
@@ -45,7 +45,7 @@ notes = st.builds(
     st.integers(0, 10**9),
     st.integers(0, 10**15),
     st.integers(0, 10**9),
-    st.sampled_from(End),
+    st.sampled_from(AttemptEnd),
     failures,
 )
 
@@ -68,7 +68,7 @@ def test_the_newest_notes_come_first_in_the_order_of_keys(one: Attempt, other: A
 
 def test_a_key_is_no_longer_than_s3_allows_however_many_reasons_there_are() -> None:
     every = {reason.name: 10**9 for reason in Reason}
-    key = note_key("verify", Attempt("s" * 60, "n" * 8, 1e9, 2e9, 10**9, 10**15, 10**9, End.AT_WORK, every))
+    key = note_key("verify", Attempt("s" * 60, "n" * 8, 1e9, 2e9, 10**9, 10**15, 10**9, AttemptEnd.AT_WORK, every))
     assert len(f"runs/{'r' * 80}/verification/{key}") <= 1_024
     assert len(attempt_from_key(key).failures) == REASONS_NOTED
 
@@ -96,7 +96,7 @@ def test_a_long_task_leaves_a_note_after_5_seconds_after_10_and_then_every_10() 
         (21, 210, 121),
         (31, 310, 131),
     ]
-    assert {note.end for note in found} == {End.AT_WORK}
+    assert {note.end for note in found} == {AttemptEnd.AT_WORK}
 
 
 def test_an_hour_of_a_task_costs_360_requests() -> None:
@@ -182,7 +182,7 @@ def test_no_book_believes_a_note(lie: int) -> None:
     world = slow_world()
     shard = copied_slowly(world)
     note = Attempt(
-        shard.id, "liar", world.clock.time, world.clock.time + 5, lie, lie, lie, End.AT_WORK, {"CHECKSUM": 9}
+        shard.id, "liar", world.clock.time, world.clock.time + 5, lie, lie, lie, AttemptEnd.AT_WORK, {"CHECKSUM": 9}
     )
     world.ledger.mark(note_key("copy", note))
     world.finish_all()

@@ -10,7 +10,7 @@ from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.books import Count
 from fanout.model.shard import Shard
-from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, note_key, notes_prefix
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_from_key, note_key, notes_prefix
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout_cli.progress.ledger_looks import LedgerLooks
@@ -96,7 +96,7 @@ def test_a_part_of_a_big_file_is_noted_in_bytes(tmp_path: Path, monkeypatch: pyt
 
 def test_no_book_believes_a_note(tmp_path: Path) -> None:
     mounts = partitioned(tmp_path)
-    lie = Attempt(only(mounts).id, "liar", 1e6, 1e6 + 5, 10**9, 10**9, 10**9, End.AT_WORK)
+    lie = Attempt(only(mounts).id, "liar", 1e6, 1e6 + 5, 10**9, 10**9, 10**9, AttemptEnd.AT_WORK)
     mounts.world.ledger.mark(note_key("pack", lie))
     assert watched(mounts).staged == Count(FILES, FILES * SIZE)  # no more than the shard holds
     mounts.copy_all()

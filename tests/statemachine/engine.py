@@ -10,7 +10,7 @@ from typing import Any
 import boto3  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
-from fanout.flow.walker import Failed, Walker
+from fanout.flow.walker import StateFailed, Walker
 
 from .definition import Json, for_moto, tasks
 from .fake_functions import BUCKET, REQUEST, FakeTransfer
@@ -108,7 +108,7 @@ class WalkedEngine(Engine):
         )
         try:
             return Result("SUCCEEDED", walker.run(request), "", "")
-        except Failed as failed:
+        except StateFailed as failed:
             return Result("FAILED", None, failed.error, failed.cause)
 
     def entered(self, run_id: str = "run-1") -> list[str]:
@@ -125,9 +125,9 @@ class WalkedEngine(Engine):
         return json.loads(self._objects[key])
 
 
-def failure_of(error: Exception) -> Failed:
+def failure_of(error: Exception) -> StateFailed:
     """An error as Lambda's runtime, or the service, reports it."""
     if isinstance(error, ServiceError):
-        return Failed(f"Lambda.{error.code}", str(error))
+        return StateFailed(f"Lambda.{error.code}", str(error))
     error_type = error.error_type if isinstance(error, NamedError) else type(error).__name__
-    return Failed(error_type, json.dumps({"errorMessage": str(error), "errorType": error_type, "stackTrace": []}))
+    return StateFailed(error_type, json.dumps({"errorMessage": str(error), "errorType": error_type, "stackTrace": []}))

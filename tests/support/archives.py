@@ -15,7 +15,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
-from fanout.ports.s3_services import Look
+from fanout.ports.s3_services import ObjectLook
 from fanout.request.parts.restore import Restore
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
@@ -55,7 +55,7 @@ class FakeArchive:
         one = self.objects.get(path)
         return one is None or one.readable_at <= self.clock.time < one.expires_at
 
-    def look(self, entry: Entry) -> Look:
+    def look(self, entry: Entry) -> ObjectLook:
         """See ``ports.aws.ObjectArchive``."""
         self.looks[entry.path] += 1
         found = None if self.tree is None else self.tree.find(entry.path)
@@ -63,10 +63,10 @@ class FakeArchive:
             raise ItemError(Reason.SOURCE_CHANGED, "it was written after it was listed")
         one = self.objects.get(entry.path)
         if one is None or self.is_readable(entry.path):
-            return Look(version="v1")
-        return Look(one.archive, asked=one.asked and one.readable_at > self.clock.time, version="v1")
+            return ObjectLook(version="v1")
+        return ObjectLook(one.archive, asked=one.asked and one.readable_at > self.clock.time, version="v1")
 
-    def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
+    def ask(self, entry: Entry, look: ObjectLook, restore: Restore) -> None:
         """See ``ports.aws.ObjectArchive``."""
         assert look.version == "v1"
         if failures := self.fails.get(entry.path):

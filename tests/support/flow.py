@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanout.adapters.given_tree import with_given_attributes
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, functions_of, run_step
 from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
@@ -30,7 +30,7 @@ from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, Deployed, WayOut, bucket_owner_enforced
+from fanout.work.context import Context, StackFacts, WayOut, bucket_owner_enforced
 from fanout.work.reference import run_reference
 from fanout.work.roots import keep_out
 from tests.support.definitions import definition
@@ -159,7 +159,7 @@ class World:
             objects=lambda _plan: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
-            deployed=Deployed(
+            deployed=StackFacts(
                 prices=self.prices,
                 account=self.account,
                 reserved_concurrency=self.reserved_concurrency,
@@ -202,7 +202,7 @@ class World:
             world = copy(self)
             world.prefix = event["run"]["prefix"]
         context = world.context_of(function, step.acts_as or name)
-        stack = Stack(self.mounts, 10, "work", begin=world.walks(function) if step.walks else None)
+        stack = StackSettings(self.mounts, 10, "work", begin=world.walks(function) if step.walks else None)
         answer = step.answers(event, run_step(step, event, context, stack))
         if name == "PlanTransfer" and not self.short:
             answer.get("run", {}).pop("short", None)

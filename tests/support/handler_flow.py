@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from fanout.flow.steps import STEPS
-from fanout.flow.walker import Failed, Walker, never
+from fanout.flow.walker import StateFailed, Walker, never
 from fanout.pacing import pace_copy
 from tests.support.definitions import definition
 
@@ -110,7 +110,7 @@ class HandlerFlow:
         if name in ("PaceCopy", "EndPacing"):
             return self._paced(function, event)
         if self._fails and name in ("CopyShard", "UnpackShard"):
-            raise Failed("Broken", '{"errorMessage": "no answer"}')
+            raise StateFailed("Broken", '{"errorMessage": "no answer"}')
         answer = self._call(function, event)
         if name == "PlanTransfer" and not self.short:
             answer.get("run", {}).pop("short", None)

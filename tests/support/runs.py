@@ -20,7 +20,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import Links, ListedBigFiles
 from fanout.shards.sizes import Sizes
-from fanout.shards.tasks.attempt import Attempt, End, attempt_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import ManualClock, World
@@ -252,14 +252,21 @@ def _attempts(shard: Shard, began: float, chance: random.Random) -> Iterator[Att
         yield Attempt(shard.id, "aa", began)
         began += seconds * 0.7
     elif kind < 0.012:
-        yield Attempt(shard.id, "aa", began, began + 4, end=End.FAILED)
+        yield Attempt(shard.id, "aa", began, began + 4, end=AttemptEnd.FAILED)
         began += 9
     elif kind < 0.03:
         half = shard.entries // 2
-        yield Attempt(shard.id, "aa", began, began + seconds / 2, half, shard.bytes // 2, half, End.HANDED_BACK)
+        yield Attempt(shard.id, "aa", began, began + seconds / 2, half, shard.bytes // 2, half, AttemptEnd.HANDED_BACK)
         began, rest = began + seconds / 2 + 0.2, shard.entries - half
         yield Attempt(
-            shard.id, "bb", began, began + seconds / 2, rest, shard.bytes - shard.bytes // 2, shard.entries, End.DONE
+            shard.id,
+            "bb",
+            began,
+            began + seconds / 2,
+            rest,
+            shard.bytes - shard.bytes // 2,
+            shard.entries,
+            AttemptEnd.DONE,
         )
         return
-    yield Attempt(shard.id, "cc", began, began + seconds, shard.entries, shard.bytes, shard.entries, End.DONE)
+    yield Attempt(shard.id, "cc", began, began + seconds, shard.entries, shard.bytes, shard.entries, AttemptEnd.DONE)

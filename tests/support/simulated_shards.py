@@ -17,7 +17,7 @@ from fanout.pacing.rows import DecidedFor, PacingDecision
 from fanout.pacing.rule import Pacing
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.shards.tasks.attempt import Attempt, End, attempt_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from tests.support.memory_store import MemoryStore
 from tests.support.simulated_efs import GB, STEP, Simulation
 
@@ -37,7 +37,7 @@ class Working:
     fails: bool
     left: float
     begun: float
-    spans: list[tuple[float, float, End]] = field(default_factory=list)
+    spans: list[tuple[float, float, AttemptEnd]] = field(default_factory=list)
 
 
 @dataclass
@@ -80,11 +80,11 @@ class ShardedCopy(Simulation):
             one.left -= min(own, possible / len(active))
             if one.fails and one.left <= one.size / 2:
                 one.fails = False
-                one.spans.append((one.begun, now + 1, End.FAILED))
+                one.spans.append((one.begun, now + 1, AttemptEnd.FAILED))
                 one.begun = now + 1 + RETRY_SECONDS
             if one.left <= 0:
                 one.left = 0
-                one.spans.append((one.begun, now + 1, End.DONE))
+                one.spans.append((one.begun, now + 1, AttemptEnd.DONE))
                 self._working.remove(one)
                 self.ended.append(one)
 
@@ -104,7 +104,7 @@ def ledger_of(copy: ShardedCopy, rates: Rates, store: MemoryStore | None = None,
     ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems({"data": copy.state}, {"data": "fs-1"}))
     for one in copy.ended:
         for number, (began, ended, end) in enumerate(one.spans):
-            size = int(one.size) if end is End.DONE else 0
+            size = int(one.size) if end is AttemptEnd.DONE else 0
             times = BEGAN + began, BEGAN + ended
             files = size // FILE_BYTES
             attempt = Attempt(f"{one.number:05d}", f"n{number}", times[0], times[1], files, size, files, end)

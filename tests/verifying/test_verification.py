@@ -17,7 +17,7 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.partition.partition_shards import partition_shards
-from fanout.verifying.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
+from fanout.verifying.digests import DirectoryDigests, digest_from_row, digest_row, entry_digest, whole
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_files import MemorySource
@@ -189,7 +189,7 @@ PATHS = st.lists(st.tuples(st.sampled_from(["a/x", "a/y", "b/z", "top"]), st.int
 @given(PATHS)
 def test_a_digest_does_not_depend_on_the_order_nor_on_who_adds_up(found: list[tuple[str, int]]) -> None:
     entries = [Entry(path, Kind.FILE, size) for path, size in found]
-    one, first, second = TreeDigest(), TreeDigest(), TreeDigest()
+    one, first, second = DirectoryDigests(), DirectoryDigests(), DirectoryDigests()
     for number, entry in enumerate(entries):
         digest = entry_digest(entry, "c")
         one.add(entry.path, digest, digest)

@@ -14,7 +14,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.tasks.attempt import End, attempt_from_key, notes_prefix
+from fanout.shards.tasks.attempt import AttemptEnd, attempt_from_key, notes_prefix
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 
@@ -118,7 +118,7 @@ def test_a_task_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> 
     world.verify_all()
     world.clock.step = 0.0
     ends = [attempt_from_key(key).end for key in world.ledger.keys("attempts/verify/")]
-    assert End.HANDED_BACK in ends
+    assert AttemptEnd.HANDED_BACK in ends
     assert world.end()["status"] == "SUCCEEDED"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 from rich.console import Console
 
-from fanout.ports.finding import Finding, Level, fail, warn
+from fanout.ports.finding import Finding, Severity, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor import checksum_checks, mount_checks, network_checks, stack_checks
 from fanout_cli.doctor.inside import inside_findings, turns_findings
@@ -63,12 +63,12 @@ def _guarded(check: Check, stack: Stack) -> Iterator[Finding]:
         yield warn(check.name, f"not checked: {what}", remedy) if refused else fail(check.name, what, remedy)
 
 
-STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "red"}
+STYLES = {Severity.OK: "green", Severity.WARN: "yellow", Severity.FAIL: "red"}
 
 
 def verdict(found: list[Finding]) -> str:
     """All findings in one line."""
-    failed, warned = (sum(one.level is level for one in found) for level in (Level.FAIL, Level.WARN))
+    failed, warned = (sum(one.level is level for one in found) for level in (Severity.FAIL, Severity.WARN))
     if not failed and not warned:
         return f"all {len(found)} checks passed"
     return f"{len(found)} checks: {failed} failed, {warned} with a warning"

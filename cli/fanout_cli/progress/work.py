@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fanout.model.books import Count
 from fanout.model.shard import Rates, Shard
-from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS, Attempt, End
+from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS, Attempt, AttemptEnd
 
 # Chosen: the rate, and the speed of a task, is that of so many seconds, and of less where the phase is younger.
 AVERAGE_SECONDS = 30.0
@@ -107,11 +107,11 @@ class ShardsAtWork:
             before = known.get(one.nonce)
             if before is None or _age(before) <= _age(one):
                 known[one.nonce] = one
-                if one.end is End.AT_WORK:
+                if one.end is AttemptEnd.AT_WORK:
                     self._keep_note(one)
-                if one.end is End.DONE or one.end is End.HANDED_BACK:
+                if one.end is AttemptEnd.DONE or one.end is AttemptEnd.HANDED_BACK:
                     self._recent.append((self._worked(one), one.seconds))
-                if one.end is End.DONE:
+                if one.end is AttemptEnd.DONE:
                     self._close(self._shards[one.shard_id])
 
     def take_staged(self, notes: Iterable[Attempt]) -> None:
@@ -143,7 +143,7 @@ class ShardsAtWork:
             so_far = self._done(shard, latest)
             noted += so_far
             failures.update(_failures(latest))
-            at_work = [one for one in latest if one.end in (End.AT_WORK, End.LOST)]
+            at_work = [one for one in latest if one.end in (AttemptEnd.AT_WORK, AttemptEnd.LOST)]
             left = self._seconds[shard_id] - so_far.seconds
             if at_work and left > 0:
                 newest = max(at_work, key=lambda one: one.ended or one.began)
@@ -197,7 +197,7 @@ class ShardsAtWork:
 
     def _usual_speed(self) -> float:
         """Predicted seconds that a task does in a second: of those that ended lately, and those that noted."""
-        noted = [one for attempts in self._open.values() for one in attempts.values() if one.end is End.AT_WORK]
+        noted = [one for attempts in self._open.values() for one in attempts.values() if one.end is AttemptEnd.AT_WORK]
         pairs = [*self._recent, *((self._worked(one), one.seconds) for one in noted)]
         busy = sum(seconds for _, seconds in pairs)
         return sum(done for done, _ in pairs) / busy if busy > 0 else 0.0
@@ -205,7 +205,7 @@ class ShardsAtWork:
     def _speed(self, task: Attempt, usual: float) -> float:
         """Predicted seconds that a task does in a second: lately, or since its begin; the usual ones before a note."""
         notes = self._notes.get(task.nonce)
-        if task.end is not End.AT_WORK or not notes:
+        if task.end is not AttemptEnd.AT_WORK or not notes:
             return usual
         since, before = (notes[0].ended, self._worked(notes[0])) if len(notes) > 1 else (task.began, 0.0)
         assert since is not None and task.ended is not None
@@ -266,7 +266,7 @@ class ShardsAtWork:
 
 def _age(one: Attempt) -> tuple[bool, float]:
     """Orders what is known of a task: its begin, its notes by their time, its end."""
-    return one.end not in (End.AT_WORK, End.LOST), one.ended or 0.0
+    return one.end not in (AttemptEnd.AT_WORK, AttemptEnd.LOST), one.ended or 0.0
 
 
 def _failures(attempts: Iterable[Attempt]) -> Counter[str]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fanout.ports.finding import Finding, Level
+from fanout.ports.finding import Finding, Severity
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.selftest.budget import SelftestBudget, expect, expect_removal
@@ -71,7 +71,7 @@ def run_selftest(stack: Stack, asked: SelftestOptions, say: Say) -> tuple[dict[s
     started = False
     try:
         findings += examine_stack(stack)
-        if not any(one.level is Level.FAIL for one in findings):
+        if not any(one.level is Severity.FAIL for one in findings):
             started = True
             runner = Runner(stack, place, DataSets(stack.client("s3"), place, sizes), budget, say)
             for case, row in zip(cases, rows, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fanout.model.shard import Rates, Shard
-from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End
+from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, AttemptEnd
 from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 
 RATES = Rates(0.1, 1e6)
@@ -19,7 +19,7 @@ def shard(name: str, entries: int, size: int = 0, blocks: tuple[int, int] | None
 
 def note(name: str, began: float, at: float, entries: int, size: int = 0, **more: object) -> Attempt:
     """A note of the first task of a shard."""
-    made: dict[str, object] = {"cursor": entries, "end": End.AT_WORK, **more}
+    made: dict[str, object] = {"cursor": entries, "end": AttemptEnd.AT_WORK, **more}
     return Attempt(name, f"n-{name}", began, at, entries, size, **made)  # type: ignore[arg-type]
 
 
@@ -52,7 +52,7 @@ class Simulated:
             for one, began, done, due in at_work:
                 done = min(done + self.speed(now) * self.step, one.entries)
                 if done >= one.entries:
-                    self._write(now, note(one.id, began, now, one.entries, one.bytes, end=End.DONE), moved=True)
+                    self._write(now, note(one.id, began, now, one.entries, one.bytes, end=AttemptEnd.DONE), moved=True)
                     continue
                 if now >= due:
                     size = int(one.bytes * done / one.entries)

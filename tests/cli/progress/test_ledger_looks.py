@@ -15,7 +15,7 @@ from fanout.model.errors import DestinationBusy
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import MapItem, shards_of
-from fanout.shards.tasks.attempt import Attempt, End, attempt_key, note_key
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key, note_key
 from fanout.turns.write_turn import WriteTurns
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.map_runs import MapCounts
@@ -80,7 +80,7 @@ def test_a_run_is_followed_from_its_plan_to_its_summary() -> None:
     partition_shards(world.context())
     look()
     (shard,) = shards_of(world.ledger)
-    world.ledger.mark(note_key("copy", Attempt(shard.id, "n", 1e6, 1e6 + 5, 10, 1_000, 10, End.AT_WORK)))
+    world.ledger.mark(note_key("copy", Attempt(shard.id, "n", 1e6, 1e6 + 5, 10, 1_000, 10, AttemptEnd.AT_WORK)))
     look()
     assert copy_shard(shard, world.context())["done"]
     look()
@@ -144,7 +144,7 @@ def test_a_listing_is_counted_while_it_goes_on_and_no_note_of_it_twice() -> None
     state = world.plan()
     for nonce, segment, entries in (("n1", "0001-000000", 700), ("n2", "0001-000001", 500)):
         for seconds in (5, 10):
-            note = Attempt(segment, nonce, 1e6, 1e6 + seconds, entries + seconds, 9, 0, End.AT_WORK)
+            note = Attempt(segment, nonce, 1e6, 1e6 + seconds, entries + seconds, 9, 0, AttemptEnd.AT_WORK)
             world.ledger.mark(note_key("list", note))
     looks = LedgerLooks(world.ledger)
     found = looks.look(0.0, MapCounts("ListTree", 64, 3, 0, 40))
@@ -172,7 +172,7 @@ def filled(world: World, tasks: int, spans: int) -> None:
         begun = Attempt(f"s{number:05d}", "n", 1e9)
         world.ledger.mark(attempt_key("copy", begun))
         for span in range(spans):
-            note = Attempt(begun.shard_id, "n", 1e9, 1e9 + 10 * span + 5, span, span, span, End.AT_WORK)
+            note = Attempt(begun.shard_id, "n", 1e9, 1e9 + 10 * span + 5, span, span, span, AttemptEnd.AT_WORK)
             world.ledger.mark(note_key("copy", note))
 
 

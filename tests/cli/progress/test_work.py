@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.model.books import Count
-from fanout.shards.tasks.attempt import Attempt, End
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd
 from fanout_cli.progress.work import LEAST_SHARE, ShardsAtWork
 from tests.cli.progress.runs import RATES, Simulated, note, shard
 
@@ -59,7 +59,7 @@ def test_tasks_that_have_stood_still_for_long_leave_no_time_to_tell() -> None:
 
 def test_what_is_done_has_no_time_left() -> None:
     work = ShardsAtWork(TWO, RATES)
-    work.take(50.0, [note(one, 0.0, 50.0, 100, end=End.DONE) for one in ("a", "b")])
+    work.take(50.0, [note(one, 0.0, 50.0, 100, end=AttemptEnd.DONE) for one in ("a", "b")])
     found = work.progress(51.0)
     assert (found.share, found.eta_seconds, found.shards, found.tasks) == (1.0, 0.0, 2, 0)
 
@@ -78,14 +78,14 @@ def test_a_task_that_runs_twice_counts_once() -> None:
     first, second = note("a", 0.0, 10.0, 60), replace(note("a", 1.0, 10.0, 40), nonce="other")
     work.take(10.0, [first, second])
     assert work.progress(10.0).done == Count(60, 0)
-    work.take(20.0, [replace(second, ended=20.0, entries=100, cursor=100, end=End.DONE)])
+    work.take(20.0, [replace(second, ended=20.0, entries=100, cursor=100, end=AttemptEnd.DONE)])
     work.take(21.0, [replace(first, ended=21.0, entries=90, cursor=90)])
     assert work.progress(21.0).done == Count(100, 0)
 
 
 def test_a_handed_back_tail_goes_on_where_it_ended() -> None:
     work = ShardsAtWork([shard("a", 100, 1_000)], RATES)
-    work.take(10.0, [note("a", 0.0, 10.0, 60, 600, end=End.HANDED_BACK)])
+    work.take(10.0, [note("a", 0.0, 10.0, 60, 600, end=AttemptEnd.HANDED_BACK)])
     work.take(20.0, [replace(note("a", 11.0, 20.0, 30, 300, cursor=90), nonce="next")])
     assert work.progress(20.0).done == Count(90, 900)
 
@@ -101,10 +101,10 @@ def test_a_part_of_a_big_file_counts_bytes_and_no_entry() -> None:
 
 def test_failures_are_added_up_by_reason_over_tasks_at_work_and_ended() -> None:
     work = ShardsAtWork(TWO, RATES)
-    lost = note("a", 0.0, 20.0, 90, failures={"SOURCE_CHANGED": 2}, end=End.HANDED_BACK)
+    lost = note("a", 0.0, 20.0, 90, failures={"SOURCE_CHANGED": 2}, end=AttemptEnd.HANDED_BACK)
     work.take(20.0, [lost, note("b", 0.0, 20.0, 50, failures={"SOURCE_CHANGED": 1, "CHECKSUM": 4})])
     assert work.progress(20.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 4}
-    done = replace(note("a", 21.0, 30.0, 10, cursor=100, end=End.DONE, failures={"CHECKSUM": 1}), nonce="next")
+    done = replace(note("a", 21.0, 30.0, 10, cursor=100, end=AttemptEnd.DONE, failures={"CHECKSUM": 1}), nonce="next")
     work.take(30.0, [done, lost])
     assert work.progress(30.0).failures == {"SOURCE_CHANGED": 3, "CHECKSUM": 5}
 

@@ -12,7 +12,7 @@ from fanout.forecast.whatif.recorded import most_at_once, seconds_between, tasks
 from fanout.forecast.whatif.replay import Job, replay
 from fanout.model.books import Count
 from fanout.model.file_system import ThroughputMode
-from fanout.shards.tasks.attempt import Attempt, End
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd
 
 GB = 10**9
 
@@ -64,9 +64,9 @@ def test_credits_are_spent_down_to_the_baseline() -> None:
 
 def test_attempts_are_one_task_a_shard_and_a_lost_one_ends_where_the_next_begins() -> None:
     lost = Attempt("a", "n1", 0.0)
-    again = Attempt("a", "n2", 30.0, 50.0, 5, 500, 5, End.DONE)
-    other = Attempt("b", "n3", 10.0, 40.0, 1, 100, 1, End.DONE)
-    later = Attempt("c", "n4", 52.0, 60.0, 1, 100, 1, End.DONE)
+    again = Attempt("a", "n2", 30.0, 50.0, 5, 500, 5, AttemptEnd.DONE)
+    other = Attempt("b", "n3", 10.0, 40.0, 1, 100, 1, AttemptEnd.DONE)
+    later = Attempt("c", "n4", 52.0, 60.0, 1, 100, 1, AttemptEnd.DONE)
     never = Attempt("d", "n5", 55.0)
     found = tasks_of([("a", [lost, again]), ("b", [other]), ("c", [later]), ("d", [never])])
     assert [one.spans for one in found] == [

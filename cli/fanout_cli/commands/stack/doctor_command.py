@@ -25,7 +25,7 @@ def doctor(
     with command() as console:
         from msgspec import to_builtins
 
-        from fanout.ports.finding import Level
+        from fanout.ports.finding import Severity
         from fanout_cli.doctor.checks import examine_stack, show, verdict
         from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal
@@ -39,7 +39,7 @@ def doctor(
             sys.stdout.write(dump([to_builtins(finding) for finding in found]) + "\n")
         else:
             console.print(verdict(found), highlight=False)
-        if any(finding.level is Level.FAIL for finding in found):
+        if any(finding.level is Severity.FAIL for finding in found):
             raise typer.Exit(EXIT_FAILED)
 
 

@@ -11,7 +11,7 @@ from fanout.request.filtering.matched import matched_in_all
 from fanout.shards.rounds import rounds_done
 from fanout.shards.sizes import Sizes, bucket_bounds
 from fanout.shards.tasks.activity import Activity
-from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempt import AttemptEnd
 from fanout.shards.tasks.attempts import attempts_by_shard
 
 
@@ -47,10 +47,10 @@ def tasks_done(activity: Activity) -> TasksDone:
         phase=activity.phase,
         shards_begun=activity.shards,
         begun=activity.attempts,
-        done=activity.ends[End.DONE],
-        handed_back=activity.ends[End.HANDED_BACK],
-        failed=activity.ends[End.FAILED],
-        lost=activity.ends[End.LOST],
+        done=activity.ends[AttemptEnd.DONE],
+        handed_back=activity.ends[AttemptEnd.HANDED_BACK],
+        failed=activity.ends[AttemptEnd.FAILED],
+        lost=activity.ends[AttemptEnd.LOST],
         seconds=round(activity.seconds, 3),
         stragglers=activity.stragglers,
     )

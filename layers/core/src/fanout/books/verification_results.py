@@ -25,7 +25,7 @@ from fanout.shards.rounds import whole_listing
 from fanout.shards.shard_results import copied_big_files
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
-from fanout.verifying.digests import TreeDigest, digest_from_row, directory_of, entry_digest, whole
+from fanout.verifying.digests import DirectoryDigests, digest_from_row, directory_of, entry_digest, whole
 from fanout.verifying.verify_rules import NotCompared, not_compared
 
 # Directories that differ, as the summary names them.
@@ -127,7 +127,7 @@ def _with_digests(
     left_out: Sequence[NotCompared] = (),
 ) -> Verification:
     """``reasons`` count what was not equal, also beyond the failures that are kept."""
-    sums = TreeDigest()
+    sums = DirectoryDigests()
     for big_file in big_files:
         sums.add(*big_file)
     for key in ledger.keys(keys.DIGESTS):

@@ -22,11 +22,11 @@ from msgspec import Struct
 
 from fanout.checksums.progress import (
     NOTE,
-    Asked,
-    Created,
-    Ended,
+    CreatedJob,
+    EndedJob,
     InJob,
-    Part,
+    JobBatch,
+    JobObjects,
     all_asked,
     asked_key,
     created_key,
@@ -106,24 +106,24 @@ def compute_checksums(context: Context) -> Json:
     return _looked(asked, refused, jobs, plan, context)
 
 
-def _create(asked: Asked, jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
+def _create(asked: JobBatch, jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
     """Create the jobs that are not; why S3 refused any."""
     refused = []
     for part in asked.parts:
         key = created_key(asked.number, part.end)
-        created = ledger.find(key, Created)
+        created = ledger.find(key, CreatedJob)
         if created is None:
             try:
-                created = Created(jobs.create(job_of(asked, part, ledger)))
+                created = CreatedJob(jobs.create(job_of(asked, part, ledger)))
             except (AccessDenied, InvalidRequest) as error:
-                created = Created("", str(error))
+                created = CreatedJob("", str(error))
             ledger.write(key, created)
         if created.refused:
             refused.append(created.refused)
     return refused
 
 
-def _ask(number: int, first: int, shards: list[Shard], jobs: ChecksumJobs, plan: Plan, context: Context) -> Asked:
+def _ask(number: int, first: int, shards: list[Shard], jobs: ChecksumJobs, plan: Plan, context: Context) -> JobBatch:
     """Look at shards until a job is full or the time is up, at one at least; write the manifests."""
     ledger, deadline = context.ledger, context.deadline()
     found: defaultdict[str, list[_Object]] = defaultdict(list)
@@ -138,11 +138,11 @@ def _ask(number: int, first: int, shards: list[Shard], jobs: ChecksumJobs, plan:
         if deadline.passed or any(len(one) >= tuning.CHECKSUM_JOB_OBJECTS for one in found.values()):
             break
     parts = [_part(number, end, found[end], plan, context) for end in (SOURCE, DESTINATION) if found[end]]
-    asked = Asked(number, context.clock.now(), first, after, parts)
+    asked = JobBatch(number, context.clock.now(), first, after, parts)
     return ledger.write_once(asked_key(number), asked, lambda known: known.first == first)
 
 
-def _part(number: int, end: str, objects: list[_Object], plan: Plan, context: Context) -> Part:
+def _part(number: int, end: str, objects: list[_Object], plan: Plan, context: Context) -> JobObjects:
     """The manifest of the objects of an end: all with a version, or all without, as the first is."""
     versioned = bool(objects[0].version)
     listed = [one for one in objects if bool(one.version) is versioned]
@@ -150,7 +150,7 @@ def _part(number: int, end: str, objects: list[_Object], plan: Plan, context: Co
     lines = (manifest_row(place.bucket, place.prefix + one.path, one.version) for one in listed)
     key = manifest_key(number, end, context.nonce)
     context.ledger.write_text(key, "".join(lines))
-    return Part(end, context.ledger.prefix + key, versioned, len(listed), sum(one.size for one in listed))
+    return JobObjects(end, context.ledger.prefix + key, versioned, len(listed), sum(one.size for one in listed))
 
 
 def end_of(plan: Plan, end: str) -> S3Location:
@@ -190,18 +190,18 @@ def _big_file(shard: Shard, ledger: Ledger) -> list[Entry]:
     return [ledger.read_big_file(shard.key).entry] if shard.blocks[0] == 0 else []
 
 
-def _looked(asked: list[Asked], refused: list[str], jobs: ChecksumJobs, plan: Plan, context: Context) -> Json:
+def _looked(asked: list[JobBatch], refused: list[str], jobs: ChecksumJobs, plan: Plan, context: Context) -> Json:
     """Look at the jobs that were created; ``verify`` when all have ended, or were given their time."""
     ledger, now = context.ledger, context.clock.now()
     parts = [(one, part) for one in asked for part in one.parts]
-    ended: list[Ended] = []
+    ended: list[EndedJob] = []
     waits = 0
     for one, part in parts:
-        created = ledger.read(created_key(one.number, part.end), Created)
+        created = ledger.read(created_key(one.number, part.end), CreatedJob)
         if created.refused:
             continue
         key = ended_key(one.number, part.end)
-        known = ledger.find(key, Ended)
+        known = ledger.find(key, EndedJob)
         if known is None and (known := _end_of_job(created, part, jobs, plan, context)) is not None:
             ledger.write(key, known)
         if known is None:
@@ -218,13 +218,13 @@ def _looked(asked: list[Asked], refused: list[str], jobs: ChecksumJobs, plan: Pl
     return {"step": "verify", "wait": 0}
 
 
-def _cancel(asked: list[Asked], jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
+def _cancel(asked: list[JobBatch], jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
     """Have S3 give up what is at work, as far as it does; a note where it does not."""
     kept = []
     for one in asked:
         for part in one.parts:
-            created = ledger.find(created_key(one.number, part.end), Created)
-            if created is None or created.refused or ledger.find(ended_key(one.number, part.end), Ended) is not None:
+            created = ledger.find(created_key(one.number, part.end), CreatedJob)
+            if created is None or created.refused or ledger.find(ended_key(one.number, part.end), EndedJob) is not None:
                 continue
             try:
                 jobs.cancel(created.job_id)
@@ -233,22 +233,24 @@ def _cancel(asked: list[Asked], jobs: ChecksumJobs, ledger: Ledger) -> list[str]
     return kept[:1]
 
 
-def _end_of_job(created: Created, part: Part, jobs: ChecksumJobs, plan: Plan, context: Context) -> Ended | None:
+def _end_of_job(
+    created: CreatedJob, part: JobObjects, jobs: ChecksumJobs, plan: Plan, context: Context
+) -> EndedJob | None:
     """How a job ended; ``None`` while it is at work, or its report is still being written."""
     try:
         look = jobs.job(created.job_id)
     except NotFound as error:
-        return Ended(JobState.FAILED, said=str(error))
+        return EndedJob(JobState.FAILED, said=str(error))
     if look.state is not JobState.COMPLETE:
-        return None if look.state is JobState.AT_WORK else Ended(JobState.FAILED, said=look.said)
+        return None if look.state is JobState.AT_WORK else EndedJob(JobState.FAILED, said=look.said)
     place = end_of(plan, part.end)
     try:
         found = reported(created.job_id, place, None, plan.origin.bucket, context.ledger)
     except (NotFound, ValueError) as error:
         if context.clock.now() - look.ended_at < REPORT_SECONDS:
             return None
-        return Ended(JobState.FAILED, said=f"its report cannot be read: {error}")
-    return Ended(JobState.COMPLETE, len(found))
+        return EndedJob(JobState.FAILED, said=f"its report cannot be read: {error}")
+    return EndedJob(JobState.COMPLETE, len(found))
 
 
 def wait_seconds(waited: float, left: float) -> int:
@@ -256,7 +258,7 @@ def wait_seconds(waited: float, left: float) -> int:
     return max(1, round(min(max(waited / 4, _LEAST_WAIT), _MOST_WAIT, left)))
 
 
-def _notes(parts: list[tuple[Asked, Part]], ended: list[Ended], refused: list[str], late: int) -> list[str]:
+def _notes(parts: list[tuple[JobBatch, JobObjects]], ended: list[EndedJob], refused: list[str], late: int) -> list[str]:
     objects, size = sum(part.objects for _, part in parts), sum(part.bytes for _, part in parts)
     computed = sum(one.objects for one in ended)
     said = [

@@ -32,7 +32,7 @@ manifest_key = Key("checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv")
 _JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
 
 
-class Part(Struct, frozen=True):
+class JobObjects(Struct, frozen=True):
     """The objects of one end in a job; ``manifest`` is the key of their list in the work bucket."""
 
     end: str
@@ -42,24 +42,24 @@ class Part(Struct, frozen=True):
     bytes: int
 
 
-class Asked(Struct, frozen=True):
+class JobBatch(Struct, frozen=True):
     """The jobs about the shards from ``first`` up to ``after``, one an end; asked for ``at``."""
 
     number: int
     at: float
     first: int
     after: int
-    parts: list[Part]
+    parts: list[JobObjects]
 
 
-class Created(Struct, frozen=True):
+class CreatedJob(Struct, frozen=True):
     """A job that S3 took, or why it did not."""
 
     job_id: str
     refused: str = ""
 
 
-class Ended(Struct, frozen=True):
+class EndedJob(Struct, frozen=True):
     """A job that is over: with how many checksums, or why with none."""
 
     state: JobState
@@ -85,12 +85,12 @@ def shard_key(shard: Shard) -> str:
     return f"checksums/jobs/of/{name}.json"
 
 
-def all_asked(ledger: Ledger) -> list[Asked]:
+def all_asked(ledger: Ledger) -> list[JobBatch]:
     """All jobs that the run asked for, in their order."""
-    return [ledger.read(key, Asked) for key in ledger.keys(_ASKED)]
+    return [ledger.read(key, JobBatch) for key in ledger.keys(_ASKED)]
 
 
-def job_of(asked: Asked, part: Part, ledger: Ledger) -> JobAsked:
+def job_of(asked: JobBatch, part: JobObjects, ledger: Ledger) -> JobAsked:
     """The job as S3 is asked for it."""
     reports = ledger.reports().prefix.removesuffix("/")
     token = sha256(f"{ledger.prefix}{asked.number}/{part.end}".encode()).hexdigest()  # the same in every attempt
@@ -120,13 +120,13 @@ def reported(
 def jobs_of(shard: Shard, ledger: Ledger) -> dict[str, str]:
     """The ids of the jobs by end that are complete and are about a shard."""
     found = ledger.find(shard_key(shard), InJob)
-    asked = None if found is None else ledger.find(asked_key(found.number), Asked)
+    asked = None if found is None else ledger.find(asked_key(found.number), JobBatch)
     if asked is None:
         return {}
     jobs = {}
     for part in asked.parts:
-        created = ledger.find(created_key(asked.number, part.end), Created)
-        ended = ledger.find(ended_key(asked.number, part.end), Ended)
+        created = ledger.find(created_key(asked.number, part.end), CreatedJob)
+        ended = ledger.find(ended_key(asked.number, part.end), EndedJob)
         if created is not None and ended is not None and ended.state is JobState.COMPLETE:
             jobs[part.end] = created.job_id
     return jobs
@@ -138,7 +138,7 @@ def computing_asked(ledger: Ledger) -> tuple[int, int]:
     for one in (ledger, ledger.verification()):
         for asked in all_asked(one):
             for part in asked.parts:
-                created = one.find(created_key(asked.number, part.end), Created)
+                created = one.find(created_key(asked.number, part.end), CreatedJob)
                 if created is not None and not created.refused:
                     jobs, objects = jobs + 1, objects + part.objects
     return jobs, objects

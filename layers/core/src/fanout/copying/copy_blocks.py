@@ -18,7 +18,7 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard, failed_block
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
-from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
 from fanout.work.threads import ByteBudget
@@ -37,7 +37,7 @@ FROM_BUCKETS = Way(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
 ON_MOUNTS = Way(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
 
 
-def copy_blocks(shard: Shard, context: Context) -> Progress:
+def copy_blocks(shard: Shard, context: Context) -> TaskProgress:
     """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
 
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
@@ -60,7 +60,7 @@ def move_blocks(
     blocks: Iterable[int],
     task: ShardTask,
     way: Way = ANY_STORE,
-) -> Progress:
+) -> TaskProgress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
     ledger, context = task.ledger, task.context
     known = ledger.read_receipts(shard.id)
@@ -73,7 +73,7 @@ def move_blocks(
         problem = problem_of(error)
         failed = {index: failed_block(index, problem) for index, _ in wanted}
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
-        return Progress(shard.items, True, Count())
+        return TaskProgress(shard.items, True, Count())
     try:
         copier = _BlockCopier(big, source, target, way, task.limiter)
         written, copied_bytes, passing = _run(copier, [index for index, _ in wanted], shard, task)
@@ -84,7 +84,7 @@ def move_blocks(
     if not written:
         task.too_late(len(wanted), passing)
     total = task.settled + written
-    return Progress(total, total >= shard.items, Count(0, copied_bytes))
+    return TaskProgress(total, total >= shard.items, Count(0, copied_bytes))
 
 
 def _run(copier: _BlockCopier, wanted: list[int], shard: Shard, task: ShardTask) -> tuple[int, int, dict[int, Receipt]]:

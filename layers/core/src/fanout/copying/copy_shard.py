@@ -22,7 +22,7 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.request.options import Compare
-from fanout.shards.tasks.attempts import Progress, note_throttling, noted
+from fanout.shards.tasks.attempts import TaskProgress, note_throttling, noted
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.shards.tasks.threads import threads_of
@@ -40,7 +40,7 @@ def copy_shard(shard: Shard, context: Context) -> Json:
     return noted("copy", shard, context, lambda: work(shard, context))
 
 
-def _copy_entries(shard: Shard, context: Context) -> Progress:
+def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     ledger = context.ledger
     # No copy is seen before the ledger tells what is to be copied. Processes get theirs ready meanwhile.
     is_ready_first = context.processors > 1 and shard.entries >= 2 * tuning.ENTRIES_A_PROCESS and not shard.linked

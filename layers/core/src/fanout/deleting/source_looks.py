@@ -35,7 +35,7 @@ LOOK_SECONDS = 900.0
 DIRECTORY_LOOK_SECONDS = 3600.0
 
 
-class Kept(Struct, frozen=True):
+class KeptExtra(Struct, frozen=True):
     """An extra that stays: its place in the shard, and why."""
 
     index: int
@@ -48,7 +48,7 @@ class SourceLooks(Struct, frozen=True):
 
     at: float
     looked: list[Range]
-    kept: list[Kept]
+    kept: list[KeptExtra]
 
 
 def look_at_shard(shard: Shard, context: Context) -> Json:
@@ -127,6 +127,8 @@ def _look_at(shard: Shard, look: LookAtSource, context: Context, deadline: Deadl
     found = dict(work_on(left, look, threads, deadline, [], admit))
     if left and not found:
         nothing_done(f"none of {len(left):,} entries could be looked for at the source", context)
-    kept = [Kept(index, problem.reason, problem.message) for index, problem in found.items() if problem is not None]
+    kept = [
+        KeptExtra(index, problem.reason, problem.message) for index, problem in found.items() if problem is not None
+    ]
     ledger.write(keys.source_looks_key(shard.id), SourceLooks(at, ranges_of(found), kept))
     return len(found)

@@ -27,7 +27,7 @@ UseCase = Callable[..., Json]
 HandsBack = Callable[[Json, Context], Json]
 
 
-class Stack(Struct, frozen=True):
+class StackSettings(Struct, frozen=True):
     """The settings of a stack that steps need; ``maps`` and ``starts`` make adapters of Step Functions at their use.
 
     ``begin`` begins an attempt of a state that a function walks through; all of them share one kept ledger.
@@ -50,7 +50,7 @@ def load(name: str) -> Any:
     return getattr(import_module(f"fanout.{module}"), inside)
 
 
-def alone(use_case: UseCase, _event: Json, context: Context, _stack: Stack) -> Json:
+def alone(use_case: UseCase, _event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(context)
 
 
@@ -65,11 +65,11 @@ def not_done(_event: Json, _context: Context) -> Json:
 # Segments
 
 
-def list_segment(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def list_segment(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(events.segment_of(event), context)
 
 
-def list_both_ends(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def list_both_ends(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     if not events.window_of(event):
         return use_case(events.segment_of(event), context)
     found: Json = load("resuming.carry_over:list_in_window")(events.segment_of(event), context)
@@ -81,7 +81,7 @@ def segment_by(name: str) -> HandsBack:
     return lambda event, context: load(name)(events.segment_of(event), context)
 
 
-def gather(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def gather(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     number, at_once = (field(event, "list", name) for name in ("round", "max_concurrency"))
     gathered = use_case(number, context, at_once)
     window = events.window_of(event)
@@ -95,7 +95,7 @@ def gather(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> J
 # Shards
 
 
-def of_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def of_shard(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(events.shard_of(event), context)
 
 
@@ -107,7 +107,7 @@ def with_shard(event: Json, answer: Json) -> Json:
     return {"run": field(event, "run"), "shard": field(event, "shard"), **answer}
 
 
-def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     shard = convert(field(event, "shard"), load("finishing.divide:FinishShard"))
     events.check_id("shard.id", shard.id)
     return use_case(shard, context)
@@ -118,14 +118,14 @@ def shard_by(name: str) -> HandsBack:
     return lambda event, context: load(name)(events.shard_of(event), context)
 
 
-def fail(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def fail(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(events.shard_of(event), field(event, "error"), context)
 
 
 # The whole tree
 
 
-def finish_tree(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def finish_tree(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(context, deletes=events.deletes_later(event), mapped=events.round_mapped(event))
 
 
@@ -134,11 +134,11 @@ def unfinished(event: Json, _context: Context) -> Json:
     return found
 
 
-def unless_broken(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def unless_broken(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(context, broken=events.has_broken_off(event))
 
 
-def go_on(name: str) -> Callable[[UseCase, Json, Context, Stack], Json]:
+def go_on(name: str) -> Callable[[UseCase, Json, Context, StackSettings], Json]:
     """Goes on from what the task before noted: a field of ``shards`` holds its key, empty for the first task."""
     return lambda use_case, event, context, _stack: use_case(field(event, "shards", name), context)
 
@@ -147,7 +147,7 @@ def with_shards(event: Json, answer: Json) -> Json:
     return {**field(event, "shards"), **answer}
 
 
-def pace(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def pace(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     assert stack.maps is not None
     return use_case(field(event, "execution"), context, stack.maps())
 
@@ -156,17 +156,17 @@ def with_copying(event: Json, answer: Json) -> Json:
     return {"run": field(event, "run"), "shards": field(event, "shards"), **answer}
 
 
-def begin_verification(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def begin_verification(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     begun = use_case(context, stack.work_bucket)
     return {**begun, "run": {**field(event, "run"), **begun["run"]}}
 
 
-def summarise(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def summarise(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     state = field(event, "state")
     return use_case(state.get("error"), context, state.get("pace"))
 
 
-def short_way(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def short_way(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     return use_case(event, context, stack)
 
 
@@ -178,19 +178,19 @@ def asked_for(event: Json) -> str:
     return run_id
 
 
-def in_probe(use_case: UseCase, _event: Json, context: Context, stack: Stack) -> Json:
+def in_probe(use_case: UseCase, _event: Json, context: Context, stack: StackSettings) -> Json:
     return use_case(context, stack.probe_directories)
 
 
-def experiment(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def experiment(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     return use_case(context, field(event, "round"), field(event, "member"), stack.probe_directories)
 
 
-def summarise_probe(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+def summarise_probe(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
     return use_case(context, field(event, "state").get("error", {}))
 
 
-def start_batch(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def start_batch(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     assert stack.starts is not None
     messages, where = events.messages_of(event), (stack.state_machine, stack.work_bucket, stack.max_concurrency)
     return use_case(messages, stack.event_request, *where, stack.starts(), context)

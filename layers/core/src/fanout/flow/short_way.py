@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from fanout.facts import tuning
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, WALKED, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
@@ -75,7 +75,7 @@ def places(machine: Json) -> frozenset[str]:
     return frozenset(rule["Next"] for rule in machine["States"][ASKS]["Choices"])
 
 
-def take_short_way(event: Json, context: Context, stack: Stack) -> Json:
+def take_short_way(event: Json, context: Context, stack: StackSettings) -> Json:
     """Walk from the first state on; returns the data of the place where it ended, and in ``short`` its name and why."""
     machine, task = definition(), _Tasks(event, context, stack)
     execution = {"Id": "", "Name": context.ledger.run_id}  # only what paces a Map asks for it, and none runs here
@@ -117,7 +117,7 @@ def take_over(context: Context) -> Json:
 class _Tasks:
     """The functions of the walk, the items of its Maps, and its clock: each refuses what is not small."""
 
-    def __init__(self, event: Json, context: Context, stack: Stack) -> None:
+    def __init__(self, event: Json, context: Context, stack: StackSettings) -> None:
         assert stack.begin is not None
         self._begin: Begin = stack.begin
         self._clock: Clock = context.clock

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.flow import calls, events
-from fanout.flow.calls import HandsBack, Stack, UseCase
+from fanout.flow.calls import HandsBack, StackSettings, UseCase
 from fanout.flow.events import field
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
@@ -46,7 +46,7 @@ class Step(Struct, frozen=True):
     use_case: str
     function: str
     mount: Mount = Mount.NONE
-    call: Callable[[UseCase, Json, Context, Stack], Json] = calls.alone
+    call: Callable[[UseCase, Json, Context, StackSettings], Json] = calls.alone
     hands_back: HandsBack | None = None
     answers: Callable[[Json, Json], Json] = calls.as_it_is
     run_id: Callable[[Json], str] | None = None
@@ -65,7 +65,7 @@ class Step(Struct, frozen=True):
         return replace(context, ledger=context.ledger.kept()) if self.keeps else context
 
 
-def run_step(step: Step, event: Json, context: Context, stack: Stack, *, waits: bool = False) -> Json:
+def run_step(step: Step, event: Json, context: Context, stack: StackSettings, *, waits: bool = False) -> Json:
     """The answer of a step's use case, before ``answers``.
 
     A step that works on an end does so only in the window of the run; ``until`` says how long to wait for that.
@@ -92,7 +92,7 @@ def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = c
     return Step(use_case, function, mount, calls.of_shard, hands_back, calls.with_shard)
 
 
-def _plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def _plan(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     request, execution, offered = (field(event, name) for name in ("request", "execution", "functions"))
 
     def chosen(plan: Plan) -> Json:
@@ -101,7 +101,7 @@ def _plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Jso
     return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
 
 
-def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
     mount = only_mount(stack.mounts)
     return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
 

@@ -17,12 +17,12 @@ from fanout.flow.paths import NotThere, filled, find, holds, put
 from fanout.model.document import Json
 from fanout.ports.clock import Clock
 
-Failure = Callable[[Exception], "Failed | None"]
+FailureOf = Callable[[Exception], "StateFailed | None"]
 # What no state catches or retries, whatever it names.
 FATAL = ("States.Runtime", "States.DataLimitExceeded")
 
 
-class Failed(Exception):
+class StateFailed(Exception):
     """A state failed with an error, as ``Retry`` and ``Catch`` name it, and a cause."""
 
     def __init__(self, error: str, cause: str = "") -> None:
@@ -34,12 +34,14 @@ class Failed(Exception):
         return {"Error": self.error, "Cause": self.cause}
 
 
-def by_class(error: Exception) -> Failed | None:
+def by_class(error: Exception) -> StateFailed | None:
     """An exception as Lambda reports it: by the name of its class."""
-    return Failed(type(error).__name__, json.dumps({"errorMessage": str(error), "errorType": type(error).__name__}))
+    return StateFailed(
+        type(error).__name__, json.dumps({"errorMessage": str(error), "errorType": type(error).__name__})
+    )
 
 
-def never(_error: Exception) -> Failed | None:
+def never(_error: Exception) -> StateFailed | None:
     """No exception is a state's failure: it goes through to whoever walks."""
     return None
 
@@ -60,12 +62,12 @@ class Walker:
     read: Callable[[str, str], Any]
     clock: Clock
     execution: Json
-    failure: Failure = by_class
+    failure: FailureOf = by_class
     in_order: Callable[[Sequence[int]], Sequence[int]] = list
     entered: Callable[[str], None] = field(default=lambda _: None)
 
     def run(self, given: Any) -> Any:
-        """The output of a whole execution. Raises ``Failed`` as it ends."""
+        """The output of a whole execution. Raises ``StateFailed`` as it ends."""
         return self.walk(self.definition["StartAt"], given)[1]
 
     def walk(self, name: str, data: Any, stops: Container[str] = ()) -> tuple[str, Any]:
@@ -83,7 +85,7 @@ class Walker:
         return name, data
 
     def _state(self, state: Json, data: Any, context: Json) -> tuple[str | None, Any]:
-        """The state that follows, ``None`` at an end, and what it is given. Raises ``Failed``."""
+        """The state that follows, ``None`` at an end, and what it is given. Raises ``StateFailed``."""
         kind = state["Type"]
         try:
             if kind == "Choice":
@@ -91,14 +93,14 @@ class Walker:
                 return next(chosen, state["Default"]), data
             if kind == "Fail":
                 error, cause = (_of_fail(word, state, data, context) for word in ("Error", "Cause"))
-                raise Failed(error, cause)
+                raise StateFailed(error, cause)
             if kind == "Wait":
                 self._wait(state, data, context)
                 return _next(state), data
             if kind == "Succeed":
                 return None, data
         except NotThere as error:
-            raise Failed("States.Runtime", str(error)) from error
+            raise StateFailed("States.Runtime", str(error)) from error
         return self._with_retries(state, data, context)
 
     def _with_retries(self, state: Json, data: Any, context: Json) -> tuple[str | None, Any]:
@@ -106,11 +108,11 @@ class Walker:
         while True:
             try:
                 return _next(state), self._result(state, data, context)
-            except Failed as failed:
+            except StateFailed as failed:
                 if not self._is_retried(state, failed, tried):
                     return _caught(state, failed, data)
 
-    def _is_retried(self, state: Json, failed: Failed, tried: dict[int, int]) -> bool:
+    def _is_retried(self, state: Json, failed: StateFailed, tried: dict[int, int]) -> bool:
         """Wait for the next attempt, if the first retrier that names the error has one left."""
         for number, retrier in enumerate(state.get("Retry", ())):
             if _names(retrier["ErrorEquals"], failed.error):
@@ -123,19 +125,19 @@ class Walker:
         return False
 
     def _result(self, state: Json, data: Any, context: Json) -> Any:
-        """The data that the state hands on. Raises ``Failed``."""
+        """The data that the state hands on. Raises ``StateFailed``."""
         try:
             given = find(state.get("InputPath", "$"), data, context)
             with_parameters = filled(state["Parameters"], given, context) if "Parameters" in state else given
         except NotThere as error:
-            raise Failed("States.ParameterPathFailure", str(error)) from error
+            raise StateFailed("States.ParameterPathFailure", str(error)) from error
         result = self._work(state, with_parameters, given, context)
         try:
             if "ResultSelector" in state:
                 result = filled(state["ResultSelector"], result, context)
             return find(state.get("OutputPath", "$"), put(state.get("ResultPath", "$"), result, data), context)
         except NotThere as error:
-            raise Failed("States.ParameterPathFailure", str(error)) from error
+            raise StateFailed("States.ParameterPathFailure", str(error)) from error
 
     def _work(self, state: Json, parameters: Any, given: Any, context: Json) -> Any:
         kind = state["Type"]
@@ -158,13 +160,13 @@ class Walker:
             inner = {**context, "Map": {"Item": {"Index": index, "Value": item}}}
             try:
                 results.append(self._child(state["ItemProcessor"], filled(state["ItemSelector"], given, inner), inner))
-            except Failed:
+            except StateFailed:
                 if not is_distributed:
                     raise
                 failed += 1
         if failed * 100 > state.get("ToleratedFailurePercentage", 0) * len(items):
             cause = "the number of failed items is over the tolerated threshold"
-            raise Failed("States.ExceedToleratedFailureThreshold", cause)
+            raise StateFailed("States.ExceedToleratedFailureThreshold", cause)
         return results
 
     def _items(self, state: Json, given: Any, context: Json) -> list[Any]:
@@ -174,8 +176,8 @@ class Walker:
         place = filled(state["ItemReader"]["Parameters"], given, context)
         try:
             items: list[Any] = self._tried(self.read, place["Bucket"], place["Key"])
-        except Failed as failed:
-            raise Failed("States.ItemReaderFailed", failed.cause) from failed
+        except StateFailed as failed:
+            raise StateFailed("States.ItemReaderFailed", failed.cause) from failed
         return items
 
     def _child(self, flow: Json, given: Any, context: Json) -> Any:
@@ -184,7 +186,7 @@ class Walker:
     def _tried(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return _copy(call(*arguments))
-        except Failed:
+        except StateFailed:
             raise
         except Exception as error:
             failed = self.failure(error)
@@ -235,7 +237,7 @@ def _names(errors: Sequence[str], error: str) -> bool:
     return error in errors or "States.ALL" in errors or ("States.TaskFailed" in errors and error != "States.Timeout")
 
 
-def _caught(state: Json, failed: Failed, data: Any) -> tuple[str, Any]:
+def _caught(state: Json, failed: StateFailed, data: Any) -> tuple[str, Any]:
     for catcher in state.get("Catch", ()):
         if _names(catcher["ErrorEquals"], failed.error):
             return catcher["Next"], put(catcher.get("ResultPath", "$"), failed.output(), data)

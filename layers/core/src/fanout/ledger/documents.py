@@ -84,7 +84,7 @@ class Spending(Struct, frozen=True):
     counted_at: float
 
 
-class Asked(Struct, frozen=True):
+class RawRequest(Struct, frozen=True):
     """request.json: the request as it came."""
 
     request: dict[str, Any]
@@ -98,7 +98,7 @@ class SegmentFailed(Struct, frozen=True):
     message: str
 
 
-class Totals(Struct, frozen=True, omit_defaults=True):
+class OutcomeTotals(Struct, frozen=True, omit_defaults=True):
     """Which entries, or blocks, a file of outcomes is about, their totals, and the seconds that they took.
 
     ``at`` is a time by which all of it was done, in seconds since 1970; 0 where nothing asks for it.

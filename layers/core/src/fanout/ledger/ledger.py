@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
-from fanout.ledger.documents import Marker, Notes, PhaseBegan, Range, Totals, ranges_of
+from fanout.ledger.documents import Marker, Notes, OutcomeTotals, PhaseBegan, Range, ranges_of
 from fanout.ledger.kept import KeptStore
 from fanout.ledger.objects import LedgerObjects, Seal
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
@@ -205,13 +205,13 @@ class Ledger(LedgerObjects):
         """
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
         self.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
-        self.write(f"{key}.json", Totals(ranges_of(outcomes), counts, round(seconds, 3), at))
+        self.write(f"{key}.json", OutcomeTotals(ranges_of(outcomes), counts, round(seconds, 3), at))
 
     def write_receipts(self, shard_id: str, name: str, receipts: dict[int, Receipt], copied_bytes: int) -> None:
         """Write what became of blocks, by their index: the rows first, then the file that makes them count."""
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
         self.write_rows(f"{key}.jsonl.gz", (receipt_row(receipt) for receipt in receipts.values()))
-        self.write(f"{key}.json", Totals(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}))
+        self.write(f"{key}.json", OutcomeTotals(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}))
 
     def read_receipts(self, shard_id: str) -> dict[int, Receipt]:
         """The outcomes of a shard's blocks; a block that any attempt wrote counts as written."""
@@ -228,7 +228,7 @@ class Ledger(LedgerObjects):
         found = []
         for key in self.keys(keys.outcomes_prefix(shard_id)):
             if key.endswith(".json"):
-                totals = self.read(key, Totals)
+                totals = self.read(key, OutcomeTotals)
                 results = no_counts() | totals.outcomes
                 found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", totals.ranges, results, totals.seconds, totals.at))
         return found

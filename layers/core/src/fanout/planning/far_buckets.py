@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.work.context import Context, Deployed, WayOut
+from fanout.work.context import Context, StackFacts, WayOut
 
 _BETWEEN_BUCKETS = "deploy the stack with WayOut=buckets, or name buckets of {region}"
 _WITH_MOUNT = (
@@ -38,7 +38,7 @@ def find_far(request: Request, context: Context) -> dict[str, str]:
     return far
 
 
-def check_role(request: Request, deployed: Deployed) -> None:
+def check_role(request: Request, deployed: StackFacts) -> None:
     """Raise ``InvalidRequest`` for a role that the stack does not name, or that cannot be assumed."""
     role, _ = request.assumed
     if not role:
@@ -53,7 +53,7 @@ def check_role(request: Request, deployed: Deployed) -> None:
     refuse_unreached(request.role_field, f"{role} is assumed outside the network", request, deployed)
 
 
-def refuse_unreached(field: str, what: str, request: Request, deployed: Deployed) -> None:
+def refuse_unreached(field: str, what: str, request: Request, deployed: StackFacts) -> None:
     """Raise ``InvalidRequest`` for what lies out of the functions' reach."""
     if deployed.way_out.reaches(inside_s3=request.inside_s3):
         return
@@ -76,7 +76,7 @@ def _buckets_of(request: Request) -> Iterator[tuple[str, str]]:
         yield "manifest", request.manifest.bucket
 
 
-def check_checksums(plan: Plan, deployed: Deployed) -> None:
+def check_checksums(plan: Plan, deployed: StackFacts) -> None:
     """Raise ``InvalidRequest`` for ``checksums: computed`` where no job of S3 Batch Operations could read the objects.
 
     | the run                                  | why no job can                                  |
@@ -89,7 +89,7 @@ def check_checksums(plan: Plan, deployed: Deployed) -> None:
         raise InvalidRequest("checksums", problem, remedy)
 
 
-def _refusals(plan: Plan, deployed: Deployed) -> Iterator[tuple[str, str]]:
+def _refusals(plan: Plan, deployed: StackFacts) -> Iterator[tuple[str, str]]:
     if not deployed.computes_checksums:
         yield (
             "the stack has no role for jobs of S3 Batch Operations",

@@ -17,7 +17,7 @@ from __future__ import annotations
 from fanout.model.errors import FanoutError
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, StackFacts
 
 _WRITER_S = "the objects of {bucket} will belong to account {writer}, which writes them: its Object Ownership is {said}"
 _NOT_KNOWN = "whether the objects of {bucket} will belong to account {writer}, which writes them, is not known ({said})"
@@ -42,7 +42,7 @@ def notes_of_owners(plan: Plan, context: Context) -> list[str]:
     return [f"{note.format(bucket=bucket, writer=writer, said=said)}; {_ADVICE}"] if note else []
 
 
-def _writer_elsewhere(request: Request, deployed: Deployed) -> str:
+def _writer_elsewhere(request: Request, deployed: StackFacts) -> str:
     """The account that writes to a bucket which may be another one's, and gives its owner no rights; else empty."""
     brings = request.course.copies or request.course.plans
     if not (brings and request.destination.is_keyed) or request.objects.acl:

@@ -15,7 +15,7 @@ from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Asked, document_row
+from fanout.ledger.documents import RawRequest, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import Seal
 from fanout.ledger.sealing import SECRET_BYTES, RunSeal, digest_of, find_seal, write_seal
@@ -39,7 +39,7 @@ from fanout.resuming.earlier_run import ResumedRun, find_earlier_run, write_carr
 from fanout.resuming.rules import check_resumed
 from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import asked_at, take_turn
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, StackFacts
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
@@ -126,7 +126,7 @@ def plan_transfer(
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(plan))
-    plan, ledger = _written(plan, Asked(document), ledger)
+    plan, ledger = _written(plan, RawRequest(document), ledger)
     request = plan.request
     context = replace(context, ledger=ledger)
     ledger.begin("plan", plan.began)
@@ -144,10 +144,10 @@ def plan_transfer(
     return {"run": {**run_reference(plan, ledger, bucket), **short, "functions": called}, "list": first}
 
 
-def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:
+def _written(plan: Plan, asked: RawRequest, ledger: Ledger) -> tuple[Plan, Ledger]:
     """Write the request and the plan; the plan that is there, which may be an earlier attempt's, and its ledger."""
     sealed = seal_run(plan, asked, ledger)
-    before = sealed.find(keys.REQUEST, Asked) or asked
+    before = sealed.find(keys.REQUEST, RawRequest) or asked
     sealed.write(keys.REQUEST, asked)
     found = sealed.write_once(keys.PLAN, plan, lambda known: before == asked and known.origin == plan.origin)
     return (plan, sealed) if found is plan else (found, seal_run(found, asked, ledger))
@@ -159,7 +159,7 @@ def _move_began(request: Request, earlier: ResumedRun | None, began: float) -> f
     return began if earlier is None or earlier.plan.move_began is None else earlier.plan.move_began
 
 
-def with_prices_of(deployed: Deployed, request: Request) -> Request:
+def with_prices_of(deployed: StackFacts, request: Request) -> Request:
     """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
     check_prices("Prices", deployed.prices)
     return replace(request, prices={**deployed.prices, **request.prices})
@@ -244,7 +244,7 @@ def naming(field: str) -> Iterator[None]:
         raise error.of_field(field) from error
 
 
-def seal_run(plan: Plan, asked: Asked, ledger: Ledger) -> Ledger:
+def seal_run(plan: Plan, asked: RawRequest, ledger: Ledger) -> Ledger:
     """The ledger in which a plan is written; with a secret where the run is to be certified.
 
     An attempt that comes after another one keeps its secret: what that one wrote stays readable.

@@ -12,7 +12,7 @@ from fanout.request.parts.restore import Restore
 from fanout.request.plan import Plan
 
 
-class Look(Struct, frozen=True):
+class ObjectLook(Struct, frozen=True):
     """Where an object lies: in an ``archive`` of ``facts.archives``, which is empty where its bytes can be read.
 
     ``asked``: S3 restores it. ``version`` names the object that was looked at, where the bucket has versions.
@@ -26,10 +26,10 @@ class Look(Struct, frozen=True):
 class ObjectArchive(Protocol):
     """The archives that entries of a source lie in. Raises ``ItemError`` about an entry, and ``FanoutError``."""
 
-    def look(self, entry: Entry) -> Look:
+    def look(self, entry: Entry) -> ObjectLook:
         """Where the entry lies, pinned to what was listed."""
 
-    def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
+    def ask(self, entry: Entry, look: ObjectLook, restore: Restore) -> None:
         """Ask for the entry that was looked at; one that is on its way, or out of the archive, counts as asked."""
 
 

@@ -32,7 +32,7 @@ from fanout.report.templating import TEMPLATES, environment
 from fanout.report.text import clock
 from fanout.report.verdict import verdict
 from fanout.shards.tasks.activity import Activity
-from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempt import AttemptEnd
 
 # The outcomes that add up to what was listed, in the order of the page.
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
@@ -114,7 +114,7 @@ def render_report(findings: Findings) -> str:
         "newline": Markup("\n"),
         "changed": [row for row in settings if row not in defaults],
         "unchanged": [row for row in settings if row in defaults],
-        "lost": End.LOST,
+        "lost": AttemptEnd.LOST,
     }
     return rendered("report.html.j2", page)
 

@@ -29,7 +29,7 @@ from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.shard import Shard, failed_block
-from fanout.ports.s3_services import Look, ObjectArchive
+from fanout.ports.s3_services import ObjectArchive, ObjectLook
 from fanout.request.plan import Plan
 from fanout.shards.held import COPIES_AT_ONCE, HeldProgress, asked_back, copies_key, progress_key
 from fanout.shards.partitioned import MapItem, shards_of
@@ -171,7 +171,7 @@ def _note(so_far: HeldProgress, given_up: int, plan: Plan, context: Context) -> 
 class _Asked(Struct, frozen=True):
     """The result of a visit to one entry: where it lay; whether it was asked for, refused, or is to be asked again."""
 
-    look: Look = field(default_factory=Look)
+    look: ObjectLook = field(default_factory=ObjectLook)
     asked: bool = False
     refused: ItemError | None = None
     missed: bool = False

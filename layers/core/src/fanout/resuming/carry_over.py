@@ -34,7 +34,7 @@ from fanout.resuming import rules
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
-from fanout.resuming.taken_over import Done, Since, TakenOver
+from fanout.resuming.taken_over import DoneEntry, Since, TakenOver
 from fanout.shards.held import look_at_held
 from fanout.work.context import Context
 
@@ -199,7 +199,7 @@ class _Carrier:
             if whole[file]:
                 for entry, outcome in names:
                     reason, message = (rules.carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
-                    self._taken.settle(Done(entry, reason, message, pinned=True))
+                    self._taken.settle(DoneEntry(entry, reason, message, pinned=True))
                 continue
             denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
             listed = [entry for entry, _ in names]
@@ -248,7 +248,7 @@ class _Carrier:
         assert counts_as is not None
         reason, message = counts_as
         if reason.result is Result.UNCHANGED or reason is Reason.KEPT:
-            self._taken.add(Done(entry, reason, message, pinned, linked, differs, by))
+            self._taken.add(DoneEntry(entry, reason, message, pinned, linked, differs, by))
         else:
             self._count(entry)
             self._writer.settle(entry, reason, message)

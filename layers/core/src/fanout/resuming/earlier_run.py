@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.ledger.documents import Asked, PhaseBegan
+from fanout.ledger.documents import PhaseBegan, RawRequest
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.listed_outcomes import OUTCOMES_PER_FILE
@@ -23,7 +23,7 @@ from fanout.request.units import parse_time
 from fanout.resuming import rules
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
-from fanout.shards.rounds import Listed, SegmentRecord, check_held, read_round, rounds_done, segment_record
+from fanout.shards.rounds import ListingResults, SegmentRecord, check_held, read_round, rounds_done, segment_record
 
 # The fixed cost of a part, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250
@@ -69,7 +69,7 @@ def find_earlier_run(document: Any, ledger: Ledger) -> ResumedRun | None:
     if any(not isinstance(one, dict) or one.get("schema_version") != SCHEMA_VERSION for one in (asked, planned)):
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
-    merged = rules.resumed_document(document, earlier.read(keys.REQUEST, Asked).request)
+    merged = rules.resumed_document(document, earlier.read(keys.REQUEST, RawRequest).request)
     return ResumedRun(earlier, earlier.read_plan(), merged)
 
 
@@ -100,7 +100,7 @@ def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segm
     return Segment("", carried=key)
 
 
-def _listed(earlier: ResumedRun) -> tuple[Sequence[Listed], list[Segment]]:
+def _listed(earlier: ResumedRun) -> tuple[Sequence[ListingResults], list[Segment]]:
     """The records of what was listed (of rounds, or of the last one's segments), and the segments left to list."""
     ledger = earlier.ledger
     records = list(rounds_done(ledger))
@@ -123,8 +123,8 @@ def _listed(earlier: ResumedRun) -> tuple[Sequence[Listed], list[Segment]]:
 
 
 def _half_listed(
-    records: Sequence[Listed], opened: list[Segment], ledger: Ledger
-) -> tuple[Sequence[Listed], list[Segment]]:
+    records: Sequence[ListingResults], opened: list[Segment], ledger: Ledger
+) -> tuple[Sequence[ListingResults], list[Segment]]:
     """A round that was opened and not closed: each of its segments has a record, or is listed now."""
     with ThreadPoolExecutor(_READS_IN_FLIGHT) as pool:
         found = list(pool.map(lambda one: ledger.find(keys.segment_key(one.id), SegmentRecord), opened))
@@ -133,7 +133,7 @@ def _half_listed(
     return [*records, *(record for record in found if record is not None)], frontier
 
 
-def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _parts(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     """All that is taken over, in parts with their weights; each object that is to be there is."""
     outcome_files = [key for record in records for key in record.outcome_files]
     check_held(outcome_files, "outcomes/listed/", ledger)
@@ -151,7 +151,7 @@ def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Pa
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 
-def _not_partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _not_partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     shards = [shard for record in records for shard in record.shards + record.loose]
     names = [file for record in records for file in record.names]
     check_held((shard.key for shard in shards), keys.SHARD_FILES, ledger)
@@ -162,7 +162,7 @@ def _not_partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tupl
         yield rules.CarriedNames(file.key, file.entries), _PART_WEIGHT + file.entries
 
 
-def _partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
     """The shards; one whose copies have further names goes together with these."""
     found = read_partition(ledger, sum(map(entries_to_copy, records)))
     shards = {shard.id: shard for shard in found.shards if shard.blocks is None}

@@ -22,7 +22,7 @@ from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
 from fanout.resuming.rules import is_still_there
 
 
-class Done(Struct, frozen=True):
+class DoneEntry(Struct, frozen=True):
     """An entry that the earlier run had done, and the reason and message that it counts with now.
 
     ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
@@ -87,15 +87,15 @@ class TakenOver:
         self._keeps_times = request.attributes.mtime is not Mtime.NOW
         self._find = found_for_listing(self._source)
         self._place_of = naming_of(plan, self._find)
-        self._held: list[Done] = []
+        self._held: list[DoneEntry] = []
 
-    def add(self, done: Done) -> None:
+    def add(self, done: DoneEntry) -> None:
         """Take an entry; it is settled or copied by the time that ``close`` returns."""
         self._held.append(done)
         if len(self._held) >= LOOKED_AT_ONCE:
             self.close()
 
-    def settle(self, done: Done) -> None:
+    def settle(self, done: DoneEntry) -> None:
         """Settle an entry whose copy is there."""
         self._writer.listed.add(done.entry.size)
         self._writer.settle(done.entry, done.reason, done.message)
@@ -103,7 +103,7 @@ class TakenOver:
     def close(self) -> None:
         """Look at all that is held."""
         held, self._held = [self._placed(one) for one in self._held], []
-        lost: list[tuple[Done, Entry | None]] = []
+        lost: list[tuple[DoneEntry, Entry | None]] = []
         there = self._look(one.entry.placed.path for one in held)
         for one in held:
             found = there.get(one.entry.placed.path)
@@ -113,7 +113,7 @@ class TakenOver:
                 lost.append((one, found))
         self._copy_again(lost)
 
-    def _is_there(self, done: Done, found: Entry) -> bool:
+    def _is_there(self, done: DoneEntry, found: Entry) -> bool:
         if done.reason is Reason.KEPT:  # ``overwrite`` left it, whatever it is
             return True
         is_there = not done.differs and is_still_there(done.entry, found, with_times=done.pinned and self._keeps_times)
@@ -126,14 +126,14 @@ class TakenOver:
         keeps = self._keeps_times
         return [is_still_there(entry, one, with_times=keeps) for entry, one in zip(entries, found, strict=True)]
 
-    def _placed(self, done: Done) -> Done:
+    def _placed(self, done: DoneEntry) -> DoneEntry:
         """The entry with its path at the destination, which an outcome does not hold."""
         if done.pinned:
             return done
         place = self._place_of(done.entry, ())
         return done if place.path == done.entry.path else replace(done, entry=replace(done.entry, target=place.path))
 
-    def _copy_again(self, lost: list[tuple[Done, Entry | None]]) -> None:
+    def _copy_again(self, lost: list[tuple[DoneEntry, Entry | None]]) -> None:
         for one, found in lost:
             if one.pinned:
                 self._copy(self._replacing(one.entry, found), one.linked)

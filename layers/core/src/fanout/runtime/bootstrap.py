@@ -17,7 +17,7 @@ from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
-from fanout.flow.calls import Stack
+from fanout.flow.calls import StackSettings
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
@@ -34,7 +34,7 @@ from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, Deployed
+from fanout.work.context import Context, StackFacts
 from fanout.work.rates.throttle import Throttle
 from fanout.work.roots import keep_out
 
@@ -136,7 +136,7 @@ def make_context(
         ownership=lambda plan: client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
         meter=late(_meter),
         file_system_ids=settings().file_systems,
-        deployed=Deployed(
+        deployed=StackFacts(
             prices=settings().prices,
             account=late(make_account),
             reserved_concurrency=settings().reserved_concurrency,
@@ -176,10 +176,10 @@ def make_map_runs() -> MapRuns:
     return StepFunctionsMaps(settings().region, settings().states_url)
 
 
-def stack() -> Stack:
+def stack() -> StackSettings:
     """The settings of this function's stack, as steps take them."""
     here = settings()
-    return Stack(
+    return StackSettings(
         tuple(here.mounts),
         here.max_concurrency,
         here.work_bucket,

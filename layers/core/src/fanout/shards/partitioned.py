@@ -7,7 +7,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
-from fanout.shards.rounds import Listed, ListedBigFile
+from fanout.shards.rounds import ListedBigFile, ListingResults
 
 
 class MapItem(Struct, frozen=True):
@@ -70,7 +70,7 @@ def shards_of(ledger: Ledger) -> list[Shard]:
     return [item.shard for item in ledger.read_documents(keys.SHARDS, MapItem)]
 
 
-def entries_to_copy(listed: Listed) -> int:
+def entries_to_copy(listed: ListingResults) -> int:
     """The entries that a round, or a segment, gave to copy."""
     return sum(shard.entries for shard in listed.shards + listed.loose + listed.names) + len(listed.big_files)
 

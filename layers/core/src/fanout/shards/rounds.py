@@ -39,7 +39,7 @@ class IndexFile(Struct, frozen=True, omit_defaults=True):
     marks: list[str] = field(default_factory=list)
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class ListingResults(Struct, frozen=True, kw_only=True):
     """A listing's results: the totals, and the ledger's files that hold the rest.
 
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
@@ -70,7 +70,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class SegmentRecord(Listed, frozen=True, kw_only=True):
+class SegmentRecord(ListingResults, frozen=True, kw_only=True):
     """The results of one ListSegment, and the segments that it left."""
 
     segment: Segment
@@ -78,7 +78,7 @@ class SegmentRecord(Listed, frozen=True, kw_only=True):
     left: list[Segment]
 
 
-class RoundRecord(Listed, frozen=True, kw_only=True):
+class RoundRecord(ListingResults, frozen=True, kw_only=True):
     """The results of a round of ``segments``, and how many segments it ``left`` to the next one."""
 
     segments: int

@@ -15,7 +15,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Compare
-from fanout.shards.tasks.attempts import Progress, TaskNotes
+from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.shards.tasks.threads import threads_of
@@ -85,7 +85,7 @@ def _pack(
     writer.flush([])
 
 
-def _pack_blocks(shard: Shard, context: Context) -> Progress:
+def _pack_blocks(shard: Shard, context: Context) -> TaskProgress:
     assert shard.blocks is not None
     task = ShardTask("pack", "staged", shard, context)
     ledger = task.ledger

@@ -13,7 +13,7 @@ from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
-from fanout.shards.tasks.attempts import Progress, noted
+from fanout.shards.tasks.attempts import TaskProgress, noted
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.shards.tasks.threads import threads_of
@@ -37,7 +37,7 @@ def unpack_shard(shard: Shard, context: Context) -> Json:
     unpack = _unpack_entries if shard.blocks is None else _unpack_blocks
     left = False
 
-    def work() -> Progress:
+    def work() -> TaskProgress:
         nonlocal left
         progress, left = unpack(shard, context)
         if progress.done:
@@ -48,7 +48,7 @@ def unpack_shard(shard: Shard, context: Context) -> Json:
     return {**answer, "next": DONE if answer["done"] else UNPACK if left else PACK}
 
 
-def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
+def _unpack_entries(shard: Shard, context: Context) -> tuple[TaskProgress, bool]:
     """Outcomes so far, and whether staged entries are left."""
     task = ShardTask("copy", "copied", shard, context)
     ledger, staged = task.ledger, staged_entries(task.ledger.staged(), shard.id)
@@ -98,7 +98,7 @@ def _forget_staged(shard: Shard, context: Context) -> None:
     staged.remove(f"{shard.id}/{INDEX}/")
 
 
-def _unpack_blocks(shard: Shard, context: Context) -> tuple[Progress, bool]:
+def _unpack_blocks(shard: Shard, context: Context) -> tuple[TaskProgress, bool]:
     """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
     task = ShardTask("copy", "copied", shard, context)
     ledger = task.ledger

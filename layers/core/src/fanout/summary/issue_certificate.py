@@ -29,7 +29,7 @@ from fanout.certificate.document import (
 )
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
-from fanout.ledger.documents import Asked, document_row
+from fanout.ledger.documents import RawRequest, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import ANOTHERS
 from fanout.ledger.sealing import demanding, digest_of, read_seal
@@ -79,7 +79,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTime
     if ending.status is not Status.SUCCEEDED or ending.verification is None:
         return Issuing(notes=(_NOT_EQUAL,))
     ledger = context.ledger.whole_run()
-    seal, asked = read_seal(ledger), ledger.read(keys.REQUEST, Asked)
+    seal, asked = read_seal(ledger), ledger.read(keys.REQUEST, RawRequest)
     for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")
@@ -144,7 +144,7 @@ def _known(ledger: Ledger, document: CertificateDocument, signer: Signer) -> Cer
 
 def _document(
     plan: Plan,
-    asked: Asked,
+    asked: RawRequest,
     verified: Verified,
     totals: dict[str, Count],
     times: RunTimes,

@@ -6,7 +6,7 @@ from typing import Any
 
 from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
 from fanout.ledger import keys
-from fanout.ledger.documents import Asked
+from fanout.ledger.documents import RawRequest
 from fanout.model.books import Books
 from fanout.model.document import Json, utc
 from fanout.ports.turns import Writer
@@ -33,7 +33,7 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
         skipped=Skipped(reason, other.run_id),
         origin=plan.origin,
     )
-    ledger.write(keys.REQUEST, Asked(document))
+    ledger.write(keys.REQUEST, RawRequest(document))
     ledger.write_rows(keys.FAILURES, [])
     ledger.write_text(keys.REPORT, render_report(Findings(summary, settings_row(plan), [], [])))
     ledger.write(keys.SUMMARY, summary)  # not for good: the plan may come again, and its turn have come

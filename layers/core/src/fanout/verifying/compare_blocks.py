@@ -19,7 +19,7 @@ from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
-from fanout.shards.tasks.attempts import Progress, TaskNotes
+from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
@@ -28,7 +28,7 @@ from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
 
 
-def compare_blocks(big: BigFile, task: ShardTask) -> Progress:
+def compare_blocks(big: BigFile, task: ShardTask) -> TaskProgress:
     """Note the checksums of the blocks of a part, and the file's attributes, at both ends or at the one seen here.
 
     The comparison needs the checksums of the whole file: ``compared_big_files``.
@@ -39,7 +39,7 @@ def compare_blocks(big: BigFile, task: ShardTask) -> Progress:
     reads = ReadAt(task.notes(), max(1, sum(one is None for one in stored.values())))
     read = {End.SOURCE: digest_blocks, End.DESTINATION: _destination_blocks}
     done = [stored[end] or read[end](big, task, reads) for end in ends]
-    return Progress(min(one.cursor for one in done), all(one.done for one in done), done[-1].worked)
+    return TaskProgress(min(one.cursor for one in done), all(one.done for one in done), done[-1].worked)
 
 
 class ReadAt:
@@ -56,13 +56,13 @@ class ReadAt:
             yield index, receipt
 
 
-def digest_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
+def digest_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> TaskProgress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = task.context.source(task.plan)
     return _noted(End.SOURCE, lambda: (source.open(big.entry), ""), big, task, reads)
 
 
-def _destination_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
+def _destination_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> TaskProgress:
     destination = task.context.destination(task.plan)
     return _noted(End.DESTINATION, lambda: _opened(destination, big.entry.placed), big, task, reads)
 
@@ -71,7 +71,7 @@ def _destination_blocks(big: BigFile, task: ShardTask, reads: ReadAt) -> Progres
 _Open = Callable[[], tuple[Source, str]]
 
 
-def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: ReadAt) -> Progress:
+def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: ReadAt) -> TaskProgress:
     shard, ledger = task.shard, task.ledger
     assert shard.blocks is not None
     receipts_id = end.receipts_id(shard.id)

@@ -21,11 +21,11 @@ from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.sums.seen import Seen
 from fanout.verifying.sums.stored_whole import End, StoredWhole
-from fanout.verifying.verifier import Verified, attributes_known, differences_of, not_read, proof_of, worst
+from fanout.verifying.verifier import ComparedEntry, attributes_known, differences_of, not_read, proof_of, worst
 from fanout.verifying.verify_rules import rules_of
 
 
-def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
+def compared_big_files(ledger: Ledger) -> Iterator[ComparedEntry]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
     plan = ledger.read_plan()
@@ -50,7 +50,7 @@ def _compared(
     left_out: frozenset[Reason],
     *,
     pins_copies: bool,
-) -> Verified:
+) -> ComparedEntry:
     here, there = (_end(end, big, parts, ledger) for end in End)
     entry = big.entry
     bad = here.bad or there.bad
@@ -80,7 +80,7 @@ def _compared(
     else:
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.content) for one in seen]
-    return Verified(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
+    return ComparedEntry(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
 
 
 class _End(Struct, frozen=True):

@@ -42,7 +42,7 @@ class DirectoryDigest(Struct, frozen=True):
         return self.source != self.destination
 
 
-class TreeDigest:
+class DirectoryDigests:
     """Adds up entries of both ends by directory. Memory grows with the directories that it is given."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
-from fanout.verifying.sums.seen import Look, Seen
+from fanout.verifying.sums.seen import Seen, UnreadEnd
 
 
 class SourceChecksum(Struct, frozen=True):
@@ -30,11 +30,11 @@ class SourceChecksum(Struct, frozen=True):
     attributes: Attributes | None = None
     sha256: str = ""
 
-    def get(self) -> Look:
+    def get(self) -> UnreadEnd:
         """The look, with nothing left to read. Raises ``ItemError`` if it could not be read."""
         if self.reason is not None:
             raise ItemError(self.reason, self.message)
-        return Look(Seen({CRC64NVME: self.checksum} if self.checksum else {}, self.attributes, self.sha256))
+        return UnreadEnd(Seen({CRC64NVME: self.checksum} if self.checksum else {}, self.attributes, self.sha256))
 
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
@@ -65,7 +65,7 @@ def _from_row(row: list[Any]) -> SourceChecksum:
     return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3], attributes, sha256)
 
 
-def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], Look], Result]]:
+def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], UnreadEnd], Result]]:
     """The entries of a shard with what they hold at the source, for VerifyShard.
 
     Raises ``LedgerBroken`` if DigestShard did not read them all.

@@ -23,13 +23,13 @@ from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
-from fanout.verifying.sums.seen import Look, Seen, content_difference, shared
+from fanout.verifying.sums.seen import Seen, UnreadEnd, content_difference, shared
 
 # An entry to compare, the look at it at the source, and the result where the destination holds the same.
-Work = tuple[Entry, Callable[[], Look], Result]
+Work = tuple[Entry, Callable[[], UnreadEnd], Result]
 
 
-class Verified(Struct, frozen=True):
+class ComparedEntry(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination.
 
     ``is_told_whole`` is false where the source does not tell all that was to be compared, ``has_names`` true
@@ -76,8 +76,8 @@ class Verifier:
         self.rules = rules
 
     def compare(
-        self, entry: Entry, expected: Callable[[], Look], result: Result, links: str = "", listed: str = ""
-    ) -> Verified:
+        self, entry: Entry, expected: Callable[[], UnreadEnd], result: Result, links: str = "", listed: str = ""
+    ) -> ComparedEntry:
         """Compare the destination's entry with what ``expected`` looks at at the source; ``result`` if they are equal.
 
         ``links`` names the difference of its hard links, empty for none. ``listed`` is the ETag
@@ -90,7 +90,7 @@ class Verifier:
             found, refusal = self._found(entry.placed.path, listed)
             here = look.against({} if self.certifies else stored_sums(found))
             if self._skips_symlinks and here.attributes is not None and here.attributes.is_symlink:
-                return Verified(Outcome.because(entry, Reason.SYMLINK), 0, 0)
+                return ComparedEntry(Outcome.because(entry, Reason.SYMLINK), 0, 0)
             denied = Reason.NOT_VERIFIED
             if refusal is not None:
                 raise refusal
@@ -119,7 +119,7 @@ class Verifier:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         known = attributes_known(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
-        return Verified(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
+        return ComparedEntry(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
 
     def _held(self, entry: Entry) -> ItemError | None:
         """The answer for an entry that is held, and so left out; ``None`` for any other. A HEAD alone does not tell."""
@@ -145,19 +145,19 @@ class Verifier:
             return None, ItemError(Reason.DESTINATION_CHANGED, "its ETag is not the listed one")
         return found, None
 
-    def look(self, tree: Tree, entry: Entry, found: Found | None) -> Look:
+    def look(self, tree: Tree, entry: Entry, found: Found | None) -> UnreadEnd:
         """An entry of either tree; ``found`` is an answer about it that need not be asked for again.
 
         Looking and reading raise ``ItemError`` and ``TimeUp``.
         """
         if entry.kind is Kind.DIRECTORY:
             if self.rules is None:
-                return Look(Seen())
+                return UnreadEnd(Seen())
             known = None if found is None else found.attributes
-            return Look(Seen(attributes=attributes_of(tree, entry) if known is None else known))
+            return UnreadEnd(Seen(attributes=attributes_of(tree, entry) if known is None else known))
         is_stored = found is not None and found.attributes is not None and not self.certifies
         seen = Seen(stored_sums(found), found.attributes) if found is not None and is_stored else Seen()
-        return Look(seen, lambda sums: self.read(tree, entry, sums))
+        return UnreadEnd(seen, lambda sums: self.read(tree, entry, sums))
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
         """The CRC64NVME of all bytes of an entry. Raises as ``read``."""
@@ -193,10 +193,10 @@ def proof_of(entry: Entry, seen: Seen) -> Proof | None:
     return Proof(entry, Kind.SYMLINK if is_symlink else Kind.FILE, seen.sha256)
 
 
-def not_read(entry: Entry, reason: Reason, message: str) -> Verified:
+def not_read(entry: Entry, reason: Reason, message: str) -> ComparedEntry:
     """The result for an entry that is held, and so left out; it is in no digest."""
     outcome = Outcome.because(entry, reason, message, left_out={reason})
-    return Verified(outcome, 0, 0, has_names=bool(entry.inode))
+    return ComparedEntry(outcome, 0, 0, has_names=bool(entry.inode))
 
 
 def attributes_of(tree: Tree, entry: Entry) -> Attributes:

@@ -23,7 +23,7 @@ from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.shard_results import copied_big_files
-from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
 from fanout.work.context import Context
@@ -34,7 +34,7 @@ from fanout.work.threads import ByteBudget
 Check = Callable[[int], None]
 
 
-def verify_blocks(shard: Shard, context: Context) -> Progress:
+def verify_blocks(shard: Shard, context: Context) -> TaskProgress:
     """Verify the blocks of a part that have not been; no block is an entry.
 
     A big file that was not given its place has nothing to verify: it failed, or what was there is kept.
@@ -46,7 +46,7 @@ def verify_blocks(shard: Shard, context: Context) -> Progress:
         return compare_blocks(big, task)
     assert shard.blocks is not None
     if big.id not in copied_big_files(ledger):
-        return Progress(shard.items, True, Count())
+        return TaskProgress(shard.items, True, Count())
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = task.left(((index, index) for index in range(*shard.blocks)), known)

@@ -18,7 +18,7 @@ from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
 
 
-class Owners(Struct, frozen=True):
+class OwnersLimitation(Struct, frozen=True):
     """Why owners cannot be kept at the destination; empty where they can."""
 
     limitation: str
@@ -60,14 +60,14 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
 
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
     """Write down what trying owners at the destination found: for this run, and for one that only compares."""
-    found = Owners(" ".join(limitations))
+    found = OwnersLimitation(" ".join(limitations))
     ledger.write(keys.OWNERS, found)
     ledger.of_run(run_places.MOUNTS).write(_mount_key(plan), found)
 
 
 def recall_owners(plan: Plan, ledger: Ledger) -> None:
     """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan), Owners)
+    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan), OwnersLimitation)
     if found is not None:
         ledger.write(keys.OWNERS, found)
 
@@ -78,7 +78,7 @@ def _mount_key(plan: Plan) -> str:
 
 
 def _owner_limitation(ledger: Ledger) -> str:
-    found = ledger.whole_run().find(keys.OWNERS, Owners)
+    found = ledger.whole_run().find(keys.OWNERS, OwnersLimitation)
     return found.limitation if found else ""
 
 

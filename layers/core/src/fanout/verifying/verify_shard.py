@@ -26,15 +26,15 @@ from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
 from fanout.shards.held import held_prefix
 from fanout.shards.partitioned import link_differences
-from fanout.shards.tasks.attempts import Progress, failures_of, noted
+from fanout.shards.tasks.attempts import TaskProgress, failures_of, noted
 from fanout.shards.tasks.shard_task import ShardTask, too_large
 from fanout.shards.tasks.unread_entries import write_unread
-from fanout.verifying.digests import TreeDigest, digest_row, entry_digest
+from fanout.verifying.digests import DirectoryDigests, digest_row, entry_digest
 from fanout.verifying.earlier_proofs import EarlierProof, proofs_about
 from fanout.verifying.moved import in_move, pin_of_directory, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
-from fanout.verifying.sums.seen import Look
-from fanout.verifying.verifier import Verified, Verifier, Work
+from fanout.verifying.sums.seen import UnreadEnd
+from fanout.verifying.verifier import ComparedEntry, Verifier, Work
 from fanout.verifying.verify_blocks import verify_blocks
 from fanout.verifying.verify_rules import rules_of, write_indexes
 from fanout.work.context import Context
@@ -46,7 +46,7 @@ class SecondLook(Struct, frozen=True):
 
     destination: Tree
     proofs: Mapping[str, EarlierProof]
-    compare: Callable[[Work], Verified]
+    compare: Callable[[Work], ComparedEntry]
     links: Mapping[str, str]
 
     def at(
@@ -56,7 +56,7 @@ class SecondLook(Struct, frozen=True):
         threads: int,
         deadline: Deadline,
         unfinished: list[tuple[int, Work]],
-    ) -> Iterator[tuple[int, Verified]]:
+    ) -> Iterator[tuple[int, ComparedEntry]]:
         """Yield what is equal by an earlier proof; ``rest`` gets all that is to be compared."""
         proven = {}
         for index, item in left:
@@ -70,7 +70,7 @@ class SecondLook(Struct, frozen=True):
             else:
                 yield index, verified
 
-    def _look(self, item: Work) -> Verified | None:
+    def _look(self, item: Work) -> ComparedEntry | None:
         entry = item[0]
         if entry.kind is Kind.DIRECTORY:
             return self.compare(item)
@@ -81,7 +81,9 @@ class SecondLook(Struct, frozen=True):
             return None
         digest = entry_digest(entry, checksum)
         outcome = Outcome.done(entry, Result.UNCHANGED, checksum)
-        return Verified(outcome, digest, digest, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces)
+        return ComparedEntry(
+            outcome, digest, digest, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces
+        )
 
     def _copy_of(self, entry: Entry) -> Found | None:
         try:
@@ -104,7 +106,7 @@ def verify_shard(shard: Shard, context: Context) -> Json:
     return noted("verify", shard, context, lambda: work(shard, context))
 
 
-def _verify_entries(shard: Shard, context: Context) -> Progress:
+def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
     task = ShardTask("verify", "verified", shard, context)
     plan, ledger = task.plan, task.ledger
     rules = rules_of(plan, ledger)
@@ -151,12 +153,12 @@ def _verify(
     pins: dict[int, tuple[str, str]] = {}
     unknown: list[int] = []
     held: list[int] = []
-    digest = TreeDigest()
+    digest = DirectoryDigests()
     cut_off: list[tuple[int, Work]] = []
     entries = {index: item[0] for index, item in left}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
-    def check(item: Work) -> Verified:
+    def check(item: Work) -> ComparedEntry:
         entry = item[0]
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
@@ -201,14 +203,14 @@ def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
-    def look_at(entry: Entry) -> Callable[[], Look]:
+    def look_at(entry: Entry) -> Callable[[], UnreadEnd]:
         return lambda: source_look(entry, source, verifier)
 
     entries: Iterable[Entry] = ledger.read_shard(shard)
     return {index: (entry, look_at(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
 
 
-def source_look(entry: Entry, source: Tree, verifier: Verifier) -> Look:
+def source_look(entry: Entry, source: Tree, verifier: Verifier) -> UnreadEnd:
     """A source entry that is still the one that was listed."""
     if entry.kind is Kind.DIRECTORY:
         return verifier.look(source, entry, None)

@@ -80,7 +80,7 @@ class NoMeter:
         raise Unreachable(f"nothing here can ask about {access_point}")
 
 
-class Deployed(Struct, frozen=True, kw_only=True):
+class StackFacts(Struct, frozen=True, kw_only=True):
     """The parameters of the stack and the limits of its account, as planning asks for them.
 
     - ``prices`` are dollars for forecasts, unless a request names others. ``function`` is the functions' size.
@@ -143,7 +143,7 @@ class Context(Struct, frozen=True):
     ownership: Callable[[Plan], str] = bucket_owner_enforced
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
-    deployed: Deployed = field(default_factory=Deployed)
+    deployed: StackFacts = field(default_factory=StackFacts)
     signer: Signer | None = None
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS

@@ -14,7 +14,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
-from fanout.ports.s3_services import Look
+from fanout.ports.s3_services import ObjectLook
 from fanout.request.parts.restore import Restore
 
 
@@ -24,7 +24,7 @@ class S3Archive:
     def __init__(self, client: S3Client, location: S3Location) -> None:
         self._client, self._location = client, location
 
-    def look(self, entry: Entry) -> Look:
+    def look(self, entry: Entry) -> ObjectLook:
         """See ``ports.s3_services.ObjectArchive``; one HEAD, pinned to the listed ETag."""
         place = self._place(entry)
         try:
@@ -33,7 +33,7 @@ class S3Archive:
             raise item_error(place, error) from error
         return look_of(found.headers)
 
-    def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
+    def ask(self, entry: Entry, look: ObjectLook, restore: Restore) -> None:
         """See ``ports.s3_services.ObjectArchive``; objects of INTELLIGENT_TIERING take no days."""
         place = self._place(entry)
         days = "" if look.archive in archives.TIERS_OF_TIERING else f"<Days>{restore.days}</Days>"
@@ -68,7 +68,7 @@ def _hold_restore(response: Response) -> Response:
     return response
 
 
-def look_of(headers: Mapping[str, str]) -> Look:
+def look_of(headers: Mapping[str, str]) -> ObjectLook:
     """Where a HEAD says that the object is.
 
     A restored copy is named by ``ongoing-request="false"``. An object on its way out of a tier of INTELLIGENT_TIERING
@@ -77,8 +77,8 @@ def look_of(headers: Mapping[str, str]) -> Look:
     storage, restoring = headers.get("x-amz-storage-class", ""), headers.get("x-amz-restore", "")
     version = headers.get("x-amz-version-id", "")
     if 'ongoing-request="false"' in restoring:
-        return Look(version=version)
+        return ObjectLook(version=version)
     archive = headers.get("x-amz-archive-status") or (storage if storage != archives.TIERING else "")
     if archive not in archives.SECONDS:
-        return Look(version=version)
-    return Look(archive, asked='ongoing-request="true"' in restoring, version=version)
+        return ObjectLook(version=version)
+    return ObjectLook(archive, asked='ongoing-request="true"' in restoring, version=version)

@@ -7,13 +7,13 @@ from msgspec import Struct
 from fanout.report.charts.axes import Tick, percent_of, time_ticks
 from fanout.report.text import count, duration, size
 from fanout.shards.tasks.activity import Activity, ShardActivity
-from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempt import AttemptEnd
 
 _ENDS = {
-    End.DONE: "done",
-    End.HANDED_BACK: "handed back its tail",
-    End.FAILED: "failed, to be tried again",
-    End.LOST: "no end recorded",
+    AttemptEnd.DONE: "done",
+    AttemptEnd.HANDED_BACK: "handed back its tail",
+    AttemptEnd.FAILED: "failed, to be tried again",
+    AttemptEnd.LOST: "no end recorded",
 }
 # The narrowest bar, in percent, that can be seen.
 _NARROWEST = 0.25

@@ -33,7 +33,7 @@ _ROOT = 0
 _RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?:([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
-class Owners(Struct, frozen=True):
+class OwnerRange(Struct, frozen=True):
     """Users and groups, from the first number to the last."""
 
     first_uid: int
@@ -47,7 +47,7 @@ class Owners(Struct, frozen=True):
         return has_uid and (gid is None or self.first_gid <= gid <= self.last_gid)
 
 
-def owners_of(text: str) -> tuple[Owners, ...]:
+def owners_of(text: str) -> tuple[OwnerRange, ...]:
     """The owners that a text names: ``1000-60000:1000-60000,33:33``; empty for any. Raises ``InvalidRequest``."""
     found = []
     for part in text.split(",") if text else ():
@@ -58,14 +58,14 @@ def owners_of(text: str) -> tuple[Owners, ...]:
         assert first_uid is not None and first_gid is not None
         uids = first_uid, first_uid if last_uid is None else last_uid
         gids = first_gid, first_gid if last_gid is None else last_gid
-        found.append(Owners(*uids, *gids))
+        found.append(OwnerRange(*uids, *gids))
     return tuple(found)
 
 
 class StackAllows(Struct, frozen=True):
     """The stack's parameters: ``owners`` are any where there are none."""
 
-    owners: tuple[Owners, ...] = ()
+    owners: tuple[OwnerRange, ...] = ()
     set_ids: bool = True
 
 
@@ -75,7 +75,7 @@ class Allowed(Struct, frozen=True):
     ``left_out`` is why no file has set-id bits; empty where a file may.
     """
 
-    owners: tuple[Owners, ...] = ()
+    owners: tuple[OwnerRange, ...] = ()
     left_out: str = ""
     spares_root: bool = False
 

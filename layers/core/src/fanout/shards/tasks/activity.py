@@ -10,7 +10,7 @@ from heapq import heappush, heappushpop
 from msgspec import Struct, field
 
 from fanout.model.books import Count
-from fanout.shards.tasks.attempt import Attempt, End
+from fanout.shards.tasks.attempt import Attempt, AttemptEnd
 
 # Intervals of the time axis; shards that are shown each, for their length and for their trouble.
 INTERVALS = 240
@@ -39,7 +39,7 @@ class ShardActivity(Struct, frozen=True):
     @property
     def troubled(self) -> bool:
         """Whether an attempt failed or was lost."""
-        return any(attempt.end in (End.FAILED, End.LOST) for attempt in self.attempts)
+        return any(attempt.end in (AttemptEnd.FAILED, AttemptEnd.LOST) for attempt in self.attempts)
 
 
 class Interval(Struct):
@@ -61,7 +61,7 @@ class Activity(Struct):
     seconds: float = 0.0
     predicted_seconds: float = 0.0
     worked: Count = field(default_factory=Count)
-    ends: Counter[End] = field(default_factory=Counter)
+    ends: Counter[AttemptEnd] = field(default_factory=Counter)
     # How many shards were predicted and took about so much, in steps of a doubling.
     pairs: Counter[tuple[int, int]] = field(default_factory=Counter)
     intervals: list[Interval] = field(default_factory=lambda: [Interval() for _ in range(INTERVALS)])

@@ -25,7 +25,7 @@ REASONS_NOTED = 8
 _FAR = 9_999_999_999
 
 
-class End(StrEnum):
+class AttemptEnd(StrEnum):
     """How an attempt ended."""
 
     DONE = "done"
@@ -51,7 +51,7 @@ class Attempt(Struct, frozen=True):
     entries: int = 0
     bytes: int = 0
     cursor: int = 0
-    end: End = End.LOST
+    end: AttemptEnd = AttemptEnd.LOST
     failures: Mapping[str, int] = {}
 
     @property
@@ -86,7 +86,7 @@ def attempt_from_key(key: str) -> Attempt:
         entries=int(entries),
         bytes=int(size),
         cursor=int(cursor),
-        end=End(end),
+        end=AttemptEnd(end),
         failures=dict(_failure(one) for one in failures),
     )
 

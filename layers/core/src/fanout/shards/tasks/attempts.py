@@ -29,7 +29,7 @@ from fanout.shards.tasks.attempt import (
     FIRST_NOTE_SECONDS,
     NOTE_EVERY_SECONDS,
     Attempt,
-    End,
+    AttemptEnd,
     attempt_from_key,
     attempt_key,
     attempts_prefix,
@@ -63,7 +63,15 @@ class TaskNotes:
         cursor = self._before + worked.entries
         begun = self._begun
         note = Attempt(
-            begun.shard_id, begun.nonce, begun.began, now, worked.entries, worked.bytes, cursor, End.AT_WORK, failures
+            begun.shard_id,
+            begun.nonce,
+            begun.began,
+            now,
+            worked.entries,
+            worked.bytes,
+            cursor,
+            AttemptEnd.AT_WORK,
+            failures,
         )
         with suppress(FanoutError):  # the work is worth more than a note of it
             self._ledger.mark(note_key(self._phase, note))
@@ -90,7 +98,7 @@ def failures_of(outcomes: Iterable[Outcome]) -> Counter[str]:
     return Counter(one.reason.name for one in outcomes if one.reason is not None and one.result in TROUBLE)
 
 
-class Progress(Struct, frozen=True):
+class TaskProgress(Struct, frozen=True):
     """The progress of a shard after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone.
 
     ``failures`` counts the entries that this task could not copy by the names of their ``Reason``.
@@ -107,7 +115,7 @@ class Progress(Struct, frozen=True):
         return {"cursor": self.cursor, "done": self.done}
 
 
-def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progress]) -> Json:
+def noted(phase: str, shard: Shard, context: Context, work: Callable[[], TaskProgress]) -> Json:
     """Do the work between two records of it; returns ``cursor`` and ``done``, as the state machine wants them."""
     begun = Attempt(shard.id, context.nonce, context.clock.now())
     _write(phase, begun, context)
@@ -117,7 +125,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
         with suppress(FanoutError):  # the task's own error says more than one of its record
             if isinstance(error, Throttled):
                 note_throttling(context)
-            _write(phase, replace(begun, ended=context.clock.now(), end=End.FAILED), context)
+            _write(phase, replace(begun, ended=context.clock.now(), end=AttemptEnd.FAILED), context)
         raise
     ended = replace(
         begun,
@@ -125,7 +133,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
         entries=progress.worked.entries,
         bytes=progress.worked.bytes,
         cursor=progress.cursor,
-        end=End.DONE if progress.done else End.HANDED_BACK,
+        end=AttemptEnd.DONE if progress.done else AttemptEnd.HANDED_BACK,
         failures=progress.failures,
     )
     _write(phase, ended, context)

@@ -22,7 +22,7 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
-from fanout.shards.tasks.attempts import Progress, TaskNotes
+from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -116,7 +116,7 @@ class ShardTask:
             return []
         return nothing_done(f"none of {left:,} {self._did}", self.context, passing, cut_off)
 
-    def progress(self, done: int, worked: Count = Count(), failures: Mapping[str, int] | None = None) -> Progress:  # noqa: B008
+    def progress(self, done: int, worked: Count = Count(), failures: Mapping[str, int] | None = None) -> TaskProgress:  # noqa: B008
         """The progress of the shard after so many more."""
         total = self.settled + done
-        return Progress(total, total >= self.total, worked, failures or {})
+        return TaskProgress(total, total >= self.total, worked, failures or {})

@@ -44,7 +44,7 @@ class Seen(Struct, frozen=True):
         return self.crc64nvme or (name and f"{name} {self.sums[name]}")
 
 
-class Look(Struct, frozen=True):
+class UnreadEnd(Struct, frozen=True):
     """An end whose bytes are not read yet. ``seen`` is what it tells without that.
 
     ``read`` reads them, and computes what it can of the algorithms that it is given; ``None`` where nothing is left to

@@ -16,7 +16,7 @@ from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes, Found
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.shard import BigFile
-from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.moved import pin_of_copy
 
@@ -40,7 +40,7 @@ class StoredWhole(Struct, frozen=True):
     pin: str
 
 
-def note_stored(end: End, big: BigFile, task: ShardTask) -> Progress | None:
+def note_stored(end: End, big: BigFile, task: ShardTask) -> TaskProgress | None:
     """Note the stored checksum; ``None`` where the blocks have to be read.
 
     That is where it has none, for a certificate, where the request leaves out what only the reading shows, and
@@ -62,7 +62,7 @@ def note_stored(end: End, big: BigFile, task: ShardTask) -> Progress | None:
     task.ledger.write(keys.stored_key(big.id, end.value), stored)
     assert task.shard.blocks is not None
     size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
-    return Progress(task.shard.items, True, Count(0, size))
+    return TaskProgress(task.shard.items, True, Count(0, size))
 
 
 def _is_wanted(end: End, big: BigFile, found: Found) -> bool:
