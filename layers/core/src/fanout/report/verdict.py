@@ -23,7 +23,7 @@ _REFUSED = {
 }
 
 
-class Verdict(Struct, frozen=True):
+class RunHeadline(Struct, frozen=True):
     """A headline with its sign, and a sentence."""
 
     headline: str
@@ -31,20 +31,22 @@ class Verdict(Struct, frozen=True):
     sentence: str
 
 
-def verdict(summary: SummaryDocument) -> Verdict:
+def verdict(summary: SummaryDocument) -> RunHeadline:
     headline, sign = _HEADS[summary.status]
     differ = differences(summary.mode, summary.verification)
     if differ:
-        return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
+        return RunHeadline(f"Trees differ: {differ}", "≠", _compared(summary))
     if summary.error and summary.error.name in _REFUSED:
-        return Verdict(_REFUSED[summary.error.name], "✗", f"{summary.error.message}.")
+        return RunHeadline(_REFUSED[summary.error.name], "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings and not summary.totals.taken:
-        return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
+        return RunHeadline(
+            summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do."
+        )
     if summary.status is Status.SUCCEEDED and summary.planned:
         headline = _plan_headline(summary.planned)
     if summary.status is Status.SUCCEEDED and summary.warnings:
         sign = "!"
-    return Verdict(headline, sign, _sentence(summary))
+    return RunHeadline(headline, sign, _sentence(summary))
 
 
 def _plan_headline(planned: Planned) -> str:
