@@ -24,17 +24,17 @@ from fanout.work.context import Context
 from fanout.work.threads import ByteBudget
 
 
-class Way(Struct, frozen=True):
+class BlockLimits(Struct, frozen=True):
     """How many blocks are copied at once, and in pieces of what size each is read and written."""
 
     in_flight: int
     piece_bytes: int
 
 
-ANY_STORE = Way(tuning.BLOCKS_IN_FLIGHT, aws.COPY_OBJECT_BYTES)  # as a whole
+ANY_STORE = BlockLimits(tuning.BLOCKS_IN_FLIGHT, aws.COPY_OBJECT_BYTES)  # as a whole
 # From a bucket to a mount: a piece is one request. Only a file of more than 10,000 such pieces has larger blocks.
-FROM_BUCKETS = Way(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
-ON_MOUNTS = Way(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
+FROM_BUCKETS = BlockLimits(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
+ON_MOUNTS = BlockLimits(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
 
 
 def copy_blocks(shard: Shard, context: Context) -> TaskProgress:
@@ -48,8 +48,8 @@ def copy_blocks(shard: Shard, context: Context) -> TaskProgress:
     plan = task.plan
     big = task.ledger.read_big_file(shard.key)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
-    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), task, way)
+    limits = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), task, limits)
 
 
 def move_blocks(
@@ -59,7 +59,7 @@ def move_blocks(
     target: BlockTarget,
     blocks: Iterable[int],
     task: ShardTask,
-    way: Way = ANY_STORE,
+    limits: BlockLimits = ANY_STORE,
 ) -> TaskProgress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
     ledger, context = task.ledger, task.context
@@ -75,7 +75,7 @@ def move_blocks(
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return TaskProgress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, way, task.limiter)
+        copier = _BlockCopier(big, source, target, limits, task.limiter)
         written, copied_bytes, passing = _run(copier, [index for index, _ in wanted], shard, task)
     finally:
         source.close()
@@ -121,14 +121,16 @@ def _run(copier: _BlockCopier, wanted: list[int], shard: Shard, task: ShardTask)
 
 
 class _BlockCopier:
-    def __init__(self, big: BigFile, source: Source, target: BlockTarget, way: Way, limiter: Limiter) -> None:
-        self.big, self._way, self._limiter = big, way, limiter
+    def __init__(
+        self, big: BigFile, source: Source, target: BlockTarget, limits: BlockLimits, limiter: Limiter
+    ) -> None:
+        self.big, self._limits, self._limiter = big, limits, limiter
         self._source, self._target = source, target
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
 
     def copy(self, wanted: list[int], deadline: Deadline) -> Iterator[Receipt]:
         """Receipts as they come; blocks that the time did not reach have none."""
-        threads = max(1, min(self._way.in_flight, len(wanted)))
+        threads = max(1, min(self._limits.in_flight, len(wanted)))
         with ThreadPoolExecutor(threads) as pool:
             futures: list[Future[Receipt | None]] = [pool.submit(self._copy_block, index, deadline) for index in wanted]
             for future in as_completed(futures):
@@ -150,7 +152,7 @@ class _BlockCopier:
 
     def _copy_block(self, index: int, deadline: Deadline) -> Receipt | None:
         offset, length = self.big.block(index)
-        piece_bytes = min(self._way.piece_bytes, length)
+        piece_bytes = min(self._limits.piece_bytes, length)
         with self._budget.take(piece_bytes):
             if deadline.passed:
                 return None
