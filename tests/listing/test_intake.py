@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fanout.listing.intake import Intake
-from fanout.listing.naming.placement import Place
+from fanout.listing.naming.placement import Placement
 from fanout.model.entry import Entry, Kind
 from fanout.request.filtering.filters import Filters
 
@@ -18,7 +18,7 @@ def settled(paths: list[str], goes_on: Callable[[str], bool]) -> list[tuple[str,
     intake = Intake(Filters(include=("*.txt",)), lambda source, _, place: found.append((source.path, not place.reason)))
     for path in paths:
         kind = Kind.DIRECTORY if path.endswith("/") else Kind.FILE
-        intake.add(Entry(path, kind), None, lambda path=path: Place(path))  # type: ignore[misc]
+        intake.add(Entry(path, kind), None, lambda path=path: Placement(path))  # type: ignore[misc]
     intake.close(goes_on)
     return found
 

@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.ledger.rows import listed_from_row
 from fanout.ledger.shard_order import in_shard_order
 from fanout.listing.march import Together
-from fanout.listing.naming.placement import Place, naming_rule
+from fanout.listing.naming.placement import Placement, naming_rule
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -140,6 +140,6 @@ def test_new_files_go_together_but_for_those_that_need_a_look(
 def test_no_more_new_files_go_together_than_there_is_room_for() -> None:
     plan = Plan("run", parse_request(ENDS[0], ("data",), 1000), DEFAULT_RATES)
     files = FileColumns("d/", list("abcdef"), range(6), range(6), range(6))
-    together = Together(plan, lambda entry: Place(entry.path), lambda: 2, lambda one, _: [len(one)])
+    together = Together(plan, lambda entry: Placement(entry.path), lambda: 2, lambda one, _: [len(one)])
     taken = [one for one, _ in together.apart([(files, None)])]
     assert [one.names for one in taken if isinstance(one, FileColumns)] == [["a", "b"], ["c", "d"], ["e", "f"]]

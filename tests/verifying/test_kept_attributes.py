@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, Kept, kept, loses, names_of
+from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, AttributeFate, kept, loses, names_of
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind, Says
 from fanout.model.outcome import Reason
@@ -145,8 +145,8 @@ def test_a_pair_keeps_loses_or_has_nothing_to_keep(here: Says, there: Says, name
     }
     source, destination = ends[here], ends[there]
     found = kept(name, source, destination)
-    assert (found is Kept.COMPARED) is (here is there is Says.TOLD)
-    assert (found is Kept.LOST) is (here is Says.TOLD is not there) is loses(FIELDS, source, destination)
+    assert (found is AttributeFate.COMPARED) is (here is there is Says.TOLD)
+    assert (found is AttributeFate.LOST) is (here is Says.TOLD is not there) is loses(FIELDS, source, destination)
     assert not loses(FIELDS, destination, MOUNT_TELLS)
 
 

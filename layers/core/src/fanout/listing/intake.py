@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from fanout.listing.naming.placement import Place
+from fanout.listing.naming.placement import Placement
 from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.request.filtering.filters import Filters, HeldDirectories
 from fanout.request.filtering.matched import MatchedGlobs
 
-Add = Callable[[Entry, Entry | None, Place], None]
+Add = Callable[[Entry, Entry | None, Placement], None]
 
 
 class Intake:
@@ -26,7 +26,7 @@ class Intake:
         self._held = HeldDirectories()
         self.matched = MatchedGlobs(filters)
 
-    def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Place]) -> Place:
+    def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Placement]) -> Placement:
         """Take an entry of the source; returns its place, which has a reason if it cannot be had."""
         if self._take_all:
             place = place_of()
@@ -68,7 +68,7 @@ class Intake:
         return reason
 
     def _settle_held(
-        self, source: Entry, destination: Entry | None, place_of: Callable[[], Place], taken: bool
+        self, source: Entry, destination: Entry | None, place_of: Callable[[], Placement], taken: bool
     ) -> None:
         place = place_of() if taken else _skipped(source, Reason.NOT_INCLUDED)
         self._add(source, destination, place)
@@ -81,5 +81,5 @@ class Intake:
         self._held.close(goes_on)
 
 
-def _skipped(source: Entry, reason: Reason) -> Place:
-    return Place(source.path, reason)
+def _skipped(source: Entry, reason: Reason) -> Placement:
+    return Placement(source.path, reason)

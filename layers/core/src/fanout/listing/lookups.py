@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.listing.deciding.decisions import Decision
-from fanout.listing.naming.placement import Place
+from fanout.listing.naming.placement import Placement
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.ports.tree import Tree
@@ -38,7 +38,7 @@ class Pair(Struct, frozen=True):
 
     source: Entry
     destination: Entry | None
-    place: Place
+    place: Placement
     decision: Decision | None = None
     heads: int = 0
 
@@ -95,7 +95,7 @@ class LookupQueue:
             self._settle_down_to(0, 0)
         self._pool.shutdown(cancel_futures=True)
 
-    def add(self, source: Entry, destination: Entry | None, place: Place) -> None:
+    def add(self, source: Entry, destination: Entry | None, place: Placement) -> None:
         """Take the next pair; ``destination`` is what is at the source's own path."""
         answer = self._ask(Pair(source, destination, place))
         if isinstance(answer, Pair):

@@ -11,7 +11,7 @@ from itertools import compress, count
 from operator import ne
 
 from fanout.listing.deciding.decisions import alternating
-from fanout.listing.naming.placement import Place
+from fanout.listing.naming.placement import Placement
 from fanout.model.columns import FileColumns, Listed, first_path
 from fanout.model.entry import Entry
 from fanout.model.path_rules import all_plain
@@ -130,7 +130,7 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 Lengths = Callable[[FileColumns, FileColumns], list[int]]
 Pairs = Iterable[Pair | Columns]
-PlaceOf = Callable[[Entry], Place]
+PlaceOf = Callable[[Entry], Placement]
 
 
 class Together:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from fanout.listing.deciding.kept_attributes import OWNER, Kept, kept, names_of, tells_metadata
+from fanout.listing.deciding.kept_attributes import OWNER, AttributeFate, kept, names_of, tells_metadata
 from fanout.model.entry import LEFT_OUT, OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
@@ -79,7 +79,7 @@ def differences(kind: Kind, source: Attributes, destination: Attributes, rules: 
     names = _names(kind, source, rules)
     known = {name: kept(name, source, destination) for name in names}
     mode = known.get("mode")
-    if mode is Kept.LOST or (mode is Kept.COMPARED and _modes_differ(source, destination, rules)):
+    if mode is AttributeFate.LOST or (mode is AttributeFate.COMPARED and _modes_differ(source, destination, rules)):
         found.append(_difference(Reason.MODE_DIFFERS, "mode", *(_shown_mode(end) for end in (source, destination))))
     if any(_differs(name, known, source, destination) for name in OWNER):
         found.append(_difference(Reason.OWNER_DIFFERS, "owner", *(_shown_owner(end) for end in (source, destination))))
@@ -112,9 +112,11 @@ def _names(kind: Kind, source: Attributes, rules: Rules) -> list[str]:
     return names_of(kind, source, owner=rules.keeps_owners, mtime=has_mtime)
 
 
-def _differs(name: str, known: Mapping[str, Kept], source: Attributes, destination: Attributes) -> bool:
+def _differs(name: str, known: Mapping[str, AttributeFate], source: Attributes, destination: Attributes) -> bool:
     found = known.get(name)
-    return found is Kept.LOST or (found is Kept.COMPARED and getattr(source, name) != getattr(destination, name))
+    return found is AttributeFate.LOST or (
+        found is AttributeFate.COMPARED and getattr(source, name) != getattr(destination, name)
+    )
 
 
 def _modes_differ(source: Attributes, destination: Attributes, rules: Rules) -> bool:

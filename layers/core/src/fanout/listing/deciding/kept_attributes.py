@@ -37,7 +37,7 @@ _ALL = ("mode", *OWNER, "mtime_ns")
 MOUNT_TELLS = Attributes(0, 0, 0, 0, 0)
 
 
-class Kept(Enum):
+class AttributeFate(Enum):
     """The fate of an attribute in a copy."""
 
     COMPARED = "compared"
@@ -46,11 +46,11 @@ class Kept(Enum):
     UNREADABLE = "cannot be kept"
 
 
-def kept(name: str, source: Attributes, destination: Attributes) -> Kept:
+def kept(name: str, source: Attributes, destination: Attributes) -> AttributeFate:
     """The fate of one attribute, by the module's first table."""
     if (says := source.says(name)) is not Says.TOLD:
-        return Kept.NOTHING if says is Says.NOT_TOLD else Kept.UNREADABLE
-    return Kept.COMPARED if destination.says(name) is Says.TOLD else Kept.LOST
+        return AttributeFate.NOTHING if says is Says.NOT_TOLD else AttributeFate.UNREADABLE
+    return AttributeFate.COMPARED if destination.says(name) is Says.TOLD else AttributeFate.LOST
 
 
 def names_of(kind: Kind, source: Attributes, *, owner: bool = True, mtime: bool = True) -> list[str]:
@@ -65,7 +65,7 @@ def names_of(kind: Kind, source: Attributes, *, owner: bool = True, mtime: bool 
 
 def loses(names: Iterable[str], source: Attributes, destination: Attributes) -> bool:
     """Whether a copy has lost one of these attributes."""
-    return any(kept(name, source, destination) is Kept.LOST for name in names)
+    return any(kept(name, source, destination) is AttributeFate.LOST for name in names)
 
 
 def tells_metadata(attributes: Attributes) -> dict[str, str]:

@@ -21,7 +21,7 @@ from fanout.listing.intake import Add, Intake
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_destination, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
-from fanout.listing.naming.placement import Place, naming_of
+from fanout.listing.naming.placement import Placement, naming_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
@@ -53,13 +53,13 @@ class Lookups:
         between = request.source.is_keyed and not request.destination.is_keyed
         self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
 
-    def __call__(self, row: Row) -> tuple[Row, Entry | None, Place]:
+    def __call__(self, row: Row) -> tuple[Row, Entry | None, Placement]:
         """Return the row, its entry or the reason why it has none, the destination's entry, and its place."""
         if row.entry is None:
             row = self._at_source(row)
         entry = row.entry
         if entry is None or self._filters.reason(entry) is not None:
-            return row, None, Place(row.path)
+            return row, None, Placement(row.path)
         place = self._place_of(entry, self._files_above(entry.path))
         return row, None if place.reason else self._find_there(place.path), place
 
@@ -101,7 +101,7 @@ def list_manifest(
     an earlier run could not list. Raises ``InvalidRequest`` if the manifest cannot be read.
     """
     left: list[Segment] = []
-    waiting: deque[Future[tuple[Row, Entry | None, Place]]] = deque()
+    waiting: deque[Future[tuple[Row, Entry | None, Placement]]] = deque()
     intake = Intake(plan.request.filters, settle)
     implied_by = _Implied()
 
@@ -166,7 +166,7 @@ class _Implied:
             del kept[next(iter(kept))]
 
 
-def _same(place: Place) -> Place:
+def _same(place: Placement) -> Placement:
     return place
 
 

@@ -31,7 +31,7 @@ FilesAbovePath = tuple[str, ...]
 
 
 # Not frozen, although never changed: each entry gets its own, see ``Entry``.
-class Place(Struct, frozen=True):
+class Placement(Struct, frozen=True):
     """A path at the destination; if it has a reason, the path cannot be used."""
 
     path: str
@@ -39,7 +39,7 @@ class Place(Struct, frozen=True):
 
 
 Find = Callable[[str], Entry | None]
-Naming = Callable[[Entry, FilesAbovePath], Place]
+Naming = Callable[[Entry, FilesAbovePath], Placement]
 
 
 def naming_of(plan: Plan, find: Find) -> Naming:
@@ -52,9 +52,9 @@ def naming_of(plan: Plan, find: Find) -> Naming:
     _, prefix = plan.shown_by(plan.destination) or ("", plan.destination.place)
     prefix_bytes = len(prefix.encode())
 
-    def within(entry: Entry, files_above: FilesAbovePath) -> Place:
+    def within(entry: Entry, files_above: FilesAbovePath) -> Placement:
         place = rule(entry, files_above)
-        return place if place.reason is not None else Place(place.path, key_too_long(place.path, prefix_bytes))
+        return place if place.reason is not None else Placement(place.path, key_too_long(place.path, prefix_bytes))
 
     return within
 
@@ -67,7 +67,7 @@ def naming_rule(source: Location, destination: Location, on_conflict: OnConflict
     if destination.is_keyed:
         prefix_bytes = len(destination.place.encode())
         if source.is_keyed:
-            return lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))
+            return lambda entry, _: Placement(entry.path, key_too_long(entry.path, prefix_bytes))
         return _to_keys(prefix_bytes, on_conflict, find)
     return _to_files(on_conflict, find)
 
@@ -82,47 +82,47 @@ def _to_files(on_conflict: OnConflict, find: Find) -> Naming:
         found = find(path)
         return found is not None and not found.size
 
-    def as_it_is(entry: Entry, files_above: FilesAbovePath) -> Place:
+    def as_it_is(entry: Entry, files_above: FilesAbovePath) -> Placement:
         is_no_directory = entry.kind is not Kind.DIRECTORY and entry.path.endswith("/")
         reason = reason_against_file_path(entry.path) or (Reason.NAME_EMPTY if is_no_directory else None)
         if reason is None and files_above:
             reason = Reason.MARKER_AND_DIRECTORY if all(map(is_empty, files_above)) else Reason.FILE_AND_DIRECTORY
-        return Place(entry.path, reason)
+        return Placement(entry.path, reason)
 
-    def escaped(entry: Entry, files_above: FilesAbovePath) -> Place:
+    def escaped(entry: Entry, files_above: FilesAbovePath) -> Placement:
         path = escape_key(entry.path, is_directory=entry.kind is Kind.DIRECTORY, files_above=files_above)
-        return Place(path, reason_against_file_path(path))
+        return Placement(path, reason_against_file_path(path))
 
-    def unescaped(entry: Entry, files_above: FilesAbovePath) -> Place:
+    def unescaped(entry: Entry, files_above: FilesAbovePath) -> Placement:
         place = as_it_is(entry, files_above)
         path = unescape_key(entry.path)
         if place.reason or path is None:
-            return Place(entry.path, place.reason or Reason.NAME_NOT_ESCAPED)
-        return Place(path, reason_against_file_path(path))
+            return Placement(entry.path, place.reason or Reason.NAME_NOT_ESCAPED)
+        return Placement(path, reason_against_file_path(path))
 
     return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
 
 
 def _to_keys(prefix_bytes: int, on_conflict: OnConflict, find: Find) -> Naming:
-    def as_it_is(entry: Entry, _above: FilesAbovePath) -> Place:
-        return Place(entry.path, reason_against_key(entry.path, prefix_bytes))
+    def as_it_is(entry: Entry, _above: FilesAbovePath) -> Placement:
+        return Placement(entry.path, reason_against_key(entry.path, prefix_bytes))
 
-    def escaped(entry: Entry, _above: FilesAbovePath) -> Place:
+    def escaped(entry: Entry, _above: FilesAbovePath) -> Placement:
         path = escape_path(entry.path)
-        return Place(path, reason_against_key(path, prefix_bytes))
+        return Placement(path, reason_against_key(path, prefix_bytes))
 
-    def unescaped(entry: Entry, _above: FilesAbovePath) -> Place:
+    def unescaped(entry: Entry, _above: FilesAbovePath) -> Placement:
         is_directory = entry.path.endswith("/")
         found = unescape_path(entry.path, is_directory=is_directory)
         if found is None:
-            return Place(entry.path, Reason.NAME_NOT_ESCAPED)
+            return Placement(entry.path, Reason.NAME_NOT_ESCAPED)
         key, siblings = found
         of_nothing = key.endswith("/") and not is_directory and not entry.size
         if of_nothing or not all(_is_file(find(path)) for path in siblings):
-            return Place(entry.path, Reason.NAME_NOT_ESCAPED)
+            return Placement(entry.path, Reason.NAME_NOT_ESCAPED)
         if is_directory and _is_file(find(entry.path + EMPTY)):
-            return Place(key, Reason.KEY_OF_A_FILE)
-        return Place(key, key_too_long(key, prefix_bytes))
+            return Placement(key, Reason.KEY_OF_A_FILE)
+        return Placement(key, key_too_long(key, prefix_bytes))
 
     return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
 
