@@ -10,7 +10,7 @@ import pytest
 
 from fanout.adapters.aws.checksum_jobs import S3ChecksumJobs
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 from fanout.model.location import S3Location
@@ -32,7 +32,7 @@ class Jobs:
         self.bucket, self.work, self.client, self.batch = new_bucket(client), work, client, batch
         self.boto: Any = s3_of(url)
         end = S3Location(self.bucket, "in/")
-        place = Place(client, work, "")
+        place = ObjectPlace(client, work, "")
         self.adapter = S3ChecksumJobs(REGION, ACCOUNT, ROLE, place, client, {"source": end}, control)
 
     def asked(self, token: str = "t", *, versioned: bool = False, rows: str = "") -> JobAsked:
@@ -150,7 +150,7 @@ def test_answers_about_a_job(
 ) -> None:
     monkeypatch.setattr("fanout.adapters.aws.control_plane.READ_SECONDS", 2)
     server.script = [step] * 4
-    place = Place(jobs.client, jobs.work, "")
+    place = ObjectPlace(jobs.client, jobs.work, "")
     adapter = S3ChecksumJobs(REGION, ACCOUNT, ROLE, place, jobs.client, {}, server.url)
     with pytest.raises(kind):
         adapter.job("job-0001")
@@ -168,5 +168,5 @@ def test_answers_about_a_job(
 )
 def test_each_status_says_whether_to_wait(jobs: Jobs, server: ScriptedServer, status: str, state: JobState) -> None:
     server.script = [job_answer(status)]
-    place = Place(jobs.client, jobs.work, "")
+    place = ObjectPlace(jobs.client, jobs.work, "")
     assert S3ChecksumJobs(REGION, ACCOUNT, ROLE, place, jobs.client, {}, server.url).job("job-0001").state is state

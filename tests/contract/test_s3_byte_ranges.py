@@ -10,7 +10,7 @@ from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.http.transport import Timeouts, Transport
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import ObjectSource
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Throttled, Transient
@@ -32,7 +32,7 @@ def source(server: ScriptedServer) -> Iterator[ObjectSource]:
         sleep=lambda _: None,
         draw=lambda: 0.0,
     )
-    opened = ObjectSource(Place(client, "bucket", "key"), Entry("key", Kind.FILE, len(BODY), etag='"e"'), BLOCK)
+    opened = ObjectSource(ObjectPlace(client, "bucket", "key"), Entry("key", Kind.FILE, len(BODY), etag='"e"'), BLOCK)
     yield opened
     opened.close()
 

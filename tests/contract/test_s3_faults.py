@@ -12,7 +12,7 @@ from fanout.adapters.http.transport import Timeouts, Transport
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import ObjectSource
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.deadline import NEVER
@@ -154,11 +154,11 @@ def test_an_object_of_a_customers_key_is_one_entry_that_can_not_be_read(
     entry = Entry("key", Kind.FILE, 3, etag='"e"')
     server.script = [answer(400, OF_CUSTOMER_KEY)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
-        ObjectSource(Place(client, "bucket", "key"), entry, 8).read(0, 3)
+        ObjectSource(ObjectPlace(client, "bucket", "key"), entry, 8).read(0, 3)
     assert caught.value.reason is Reason.CUSTOMER_KEY
     server.script = [answer(400), answer(200, LISTED)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
-        ObjectSource(Place(client, "bucket", "key"), entry, 2).attributes  # noqa: B018 - a HEAD
+        ObjectSource(ObjectPlace(client, "bucket", "key"), entry, 2).attributes  # noqa: B018 - a HEAD
     assert caught.value.reason is Reason.CUSTOMER_KEY
     ends = S3Location("bucket", ""), S3Location("other", "")
     server.script = [answer(400, OF_CUSTOMER_KEY), answer(400), answer(200, LISTED)]

@@ -7,7 +7,7 @@ import pytest
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.target import MultipartTarget
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.errors import NotFound
@@ -20,7 +20,7 @@ PART = answer(200, b"", 'ETag: "p"')
 def filled_target(server: ScriptedServer) -> MultipartTarget:
     credentials = Credentials("id", "secret")
     client = S3Client(Endpoint("us-east-1", server.url), lambda: credentials, sleep=lambda seconds: None)
-    target = MultipartTarget(Place(client, "bucket", "key"), 4, {})
+    target = MultipartTarget(ObjectPlace(client, "bucket", "key"), 4, {})
     server.script = [CREATED, PART]
     target.write(0, b"body")
     return target

@@ -19,7 +19,7 @@ from fanout.adapters.http.transport import Timeouts, Transport
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
 from fanout.adapters.s3.client.requests import RetryPolicy
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import ObjectSource
 from fanout.adapters.s3.tree import S3Tree
 from fanout.model.entry import Entry, Kind
@@ -79,7 +79,7 @@ def test_an_object_is_read_right_or_not_at_all(
 ) -> None:
     proxy = serve(fault)
     client = client_of(proxy.url, authority)
-    source = ObjectSource(Place(client, bucket, "right"), Entry("right", Kind.FILE, len(RIGHT)), 1 << 20)
+    source = ObjectSource(ObjectPlace(client, bucket, "right"), Entry("right", Kind.FILE, len(RIGHT)), 1 << 20)
     began = time.monotonic()
     try:
         assert source.read(0, len(RIGHT)) == RIGHT
@@ -121,7 +121,7 @@ def test_a_connection_that_stalls_in_a_block_costs_only_the_rest(
     client = client_of(proxy.url, authority)
     client.put_object(bucket, "large", LARGE)
     proxy.faults = [Fault.STALL_IN_THE_BODY]
-    source = ObjectSource(Place(client, bucket, "large"), Entry("large", Kind.FILE, len(LARGE)), 1 << 20)
+    source = ObjectSource(ObjectPlace(client, bucket, "large"), Entry("large", Kind.FILE, len(LARGE)), 1 << 20)
     began = time.monotonic()
     assert source.read(0, 1 << 20) == LARGE[: 1 << 20]
     assert time.monotonic() - began < TIMEOUTS.total_seconds + SLACK_SECONDS
@@ -139,7 +139,7 @@ def test_the_repetition_goes_over_a_new_connection(
         list(threads.map(lambda key: client.get_object(bucket, key), ["right", "wrong"]))
     assert proxy.connections == 2
     proxy.faults = [fault]
-    source = ObjectSource(Place(client, bucket, "right"), Entry("right", Kind.FILE, len(RIGHT)), whole_bytes)
+    source = ObjectSource(ObjectPlace(client, bucket, "right"), Entry("right", Kind.FILE, len(RIGHT)), whole_bytes)
     assert source.read(0, len(RIGHT)) == RIGHT
     assert proxy.connections == 3
 

@@ -15,7 +15,7 @@ from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
 from fanout.adapters.aws.credentials import Credentials
-from fanout.adapters.aws.sigv4 import Signer, encode_query
+from fanout.adapters.aws.sigv4 import RequestSigner, encode_query
 from tests.support.http import Head, whole_answer
 from tests.support.s3_proxy import S3Proxy
 from tests.support.s3_servers import KEY
@@ -133,7 +133,7 @@ class LyingS3(S3Proxy):
         self.told: dict[tuple[str, str], int] = {}
         self._answers: dict[tuple[str, str], dict[str, bytes]] = {}
         self._first_pages: dict[str, bytes] = {}
-        self._signer = Signer("us-east-1")
+        self._signer = RequestSigner("us-east-1")
         super().__init__(upstream, choose)
 
     def answer(self, head: Head, body: bytes, upstream: http.client.HTTPConnection, fault: str) -> bytes:

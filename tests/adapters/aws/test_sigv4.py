@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.aws.credentials import Credentials, LooksEverySecond
-from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.aws.sigv4 import RequestSigner, encode_path, encode_query
 
 NOW_SECONDS = 1_795_252_717.25
 HOST = "bucket.s3.eu-west-1.amazonaws.com"
@@ -55,7 +55,7 @@ def assert_same_signature(
 ) -> None:
     credentials = Credentials("AKIDEXAMPLE", "secret/key+", token)
     path, query_text = "/" + encode_path(key), encode_query(query)
-    ours = Signer("eu-west-1").sign(method, HOST, path, query_text, headers, credentials, NOW_SECONDS)
+    ours = RequestSigner("eu-west-1").sign(method, HOST, path, query_text, headers, credentials, NOW_SECONDS)
     url = f"https://{HOST}{path}" + (f"?{query_text}" if query_text else "")
     assert urlsplit(url).netloc == HOST
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -94,7 +94,7 @@ def test_query_is_sorted_by_encoded_name() -> None:
 
 
 def test_signing_key_follows_day_and_secret() -> None:
-    signer = Signer("eu-west-1")
+    signer = RequestSigner("eu-west-1")
     moments = (NOW_SECONDS, NOW_SECONDS + 86_400, NOW_SECONDS)
     secrets = ("one", "one", "two", "one")
     signed = [
@@ -132,7 +132,7 @@ def test_another_service_is_asked_as_botocore_asks_it(
 ) -> None:
     credentials = Credentials("AKIDEXAMPLE", "secret/key+", "token")
     digest, host = sha256(body).hexdigest(), f"{service}.eu-west-1.amazonaws.com"
-    ours = Signer("eu-west-1", service).sign(method, host, path, query, {}, credentials, NOW_SECONDS, digest)
+    ours = RequestSigner("eu-west-1", service).sign(method, host, path, query, {}, credentials, NOW_SECONDS, digest)
     moment = datetime.datetime.fromtimestamp(NOW_SECONDS, datetime.UTC)
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: moment, raising=True)
     headers = {"x-amz-content-sha256": digest}

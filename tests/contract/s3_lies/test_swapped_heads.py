@@ -13,7 +13,7 @@ from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.conditions import ANYTHING, Condition
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.model.checksum import crc64nvme
 from fanout.model.entry import NOTHING_THERE
@@ -50,7 +50,7 @@ def swap_heads(liar: LyingS3, client: S3Client, bucket: str, **lies: str) -> Non
 
 
 def fill_parts(client: S3Client, bucket: str, key: str, condition: Condition = ANYTHING) -> MultipartTarget:
-    target = MultipartTarget(Place(client, bucket, key), len(BODY), {}, condition)
+    target = MultipartTarget(ObjectPlace(client, bucket, key), len(BODY), {}, condition)
     target.write(0, BODY)
     return target
 
@@ -77,7 +77,7 @@ def test_an_upload_that_was_not_completed_is_no_copy_over_its_twin(
 ) -> None:
     """What stands there has the same bytes; its metadata is older than that of the upload."""
     fill_parts(client, bucket, "copy").commit(CRC)
-    target = MultipartTarget(Place(deceived, bucket, "copy"), len(BODY), {"x-amz-meta-of": "today"})
+    target = MultipartTarget(ObjectPlace(deceived, bucket, "copy"), len(BODY), {"x-amz-meta-of": "today"})
     target.write(0, BODY)
     liar.choose = lying_s3.about("CompleteMultipartUpload", lying_s3.HTML_INSIDE)
     with pytest.raises(Transient, match="CompleteMultipartUpload"):
@@ -107,7 +107,7 @@ def test_an_upload_whose_completion_is_not_answered_is_a_copy(
 
 
 def put(client: S3Client, bucket: str) -> None:
-    target = PutTarget(Place(client, bucket, "copy"), len(BODY), {}, Condition(NOTHING_THERE))
+    target = PutTarget(ObjectPlace(client, bucket, "copy"), len(BODY), {}, Condition(NOTHING_THERE))
     target.write(0, BODY)
     target.commit(CRC)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.adapters.s3.object_archive import S3Archive
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.model.location import S3Location
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.s3_services import ObjectArchive, S3Services
@@ -33,7 +33,7 @@ class StackS3Services(S3Services):
             here.region,
             here.account,
             here.checksum_role,
-            Place(stack_client(), here.work_bucket, ""),
+            ObjectPlace(stack_client(), here.work_bucket, ""),
             client_for(plan),
             {end: place for end, place in places.items() if isinstance(place, S3Location)},
             here.control_url,

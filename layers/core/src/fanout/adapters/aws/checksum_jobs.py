@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.model.checksum import CRC64NVME, FULL_OBJECT, told_by
 from fanout.model.entry import bare
 from fanout.model.errors import AccessDenied, NotFound, Transient
@@ -35,7 +35,7 @@ class S3ChecksumJobs:
         region: str,
         account: str,
         role: str,
-        work: Place,
+        work: ObjectPlace,
         data: S3Client,
         ends: Mapping[str, S3Location],
         url: str = "",

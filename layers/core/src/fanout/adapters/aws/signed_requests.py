@@ -17,7 +17,7 @@ from msgspec import Struct
 from fanout.adapters.aws.control_plane import CONNECT_SECONDS, READ_SECONDS, UNREADABLE, error_of
 from fanout.adapters.aws.credentials import credentials_from_environment
 from fanout.adapters.aws.endpoint import suffix_of
-from fanout.adapters.aws.sigv4 import Signer, encode_query
+from fanout.adapters.aws.sigv4 import RequestSigner, encode_query
 from fanout.adapters.http.curl import ConnectionBroken, Response, Timeouts
 from fanout.adapters.http.transport import Transport
 from fanout.model.document import json_value
@@ -46,7 +46,7 @@ class Service:
     def __init__(self, name: str, region: str, url: str = "") -> None:
         self._origin = (url or f"https://{name}.{region}.{suffix_of(region)}").rstrip("/")
         self._host = urlsplit(self._origin).netloc
-        self._signer = Signer(region, name)
+        self._signer = RequestSigner(region, name)
         self._transport = Transport(Timeouts(CONNECT_SECONDS, READ_SECONDS, CONNECT_SECONDS + READ_SECONDS))
 
     def get(self, action: str, about: str, path: str, query: Mapping[str, str], read: Callable[[Any], T]) -> T:

@@ -30,7 +30,7 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
     return "&".join(sorted(f"{quote(name, safe='~')}={quote(value, safe='~')}" for name, value in parameters))
 
 
-class Signer:
+class RequestSigner:
     """Signs requests to a service in one region; keeps the signing key of the day. Safe to share between threads."""
 
     def __init__(self, region: str, service: str = "s3") -> None:

@@ -7,7 +7,7 @@ import os
 import stat
 
 from fanout.adapters.posix.errors import NOT_PERMITTED, no_room_for_name
-from fanout.adapters.posix.paths.directories import Held
+from fanout.adapters.posix.paths.directories import HeldDirectory
 from fanout.model.entry import Attributes
 
 
@@ -50,7 +50,7 @@ def creation_mode(mode: int, *, uid: int | None, gid: int | None) -> int:
     return mode & (0o777 if created else stat.S_IRWXU)
 
 
-def group_by_place(attributes: Attributes, staged: Held, place: Held) -> int | None:
+def group_by_place(attributes: Attributes, staged: HeldDirectory, place: HeldDirectory) -> int | None:
     """The group of a staged file that no source and no request gives one: as if it had been made at its place.
 
     A set-group-id directory gives its own; ``None`` leaves the file what it was made with.

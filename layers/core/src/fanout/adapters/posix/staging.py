@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
-from fanout.adapters.posix.paths.directories import Directories, Held
+from fanout.adapters.posix.paths.directories import Directories, HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
@@ -73,7 +73,7 @@ class Staging:
     def _directory_of(self, number: int) -> str:
         return f"{self._nonce}/{number % _ROOTS}/{f'{number}/' if number >= _ROOTS else ''}"
 
-    def above(self, path: str) -> Held:
+    def above(self, path: str) -> HeldDirectory:
         """The directory of a path, made if it is not there, for a staged file to get its place in.
 
         It is opened only where what lies there decides.

@@ -21,7 +21,7 @@ from msgspec import Struct
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.metadata import ATIME
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import stored_checksum
 from fanout.model.entry import NOTHING_THERE, Entry
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
@@ -85,7 +85,7 @@ def etag_of(body: bytes) -> str:
     return f'"{md5(body, usedforsecurity=False).hexdigest()}"'
 
 
-def find_written(place: Place, written: Written, refusal: FanoutError, condition: Condition) -> Response:
+def find_written(place: ObjectPlace, written: Written, refusal: FanoutError, condition: Condition) -> Response:
     """The object of a write that was refused, which is there. Raises ``ItemError`` where another one is, or none."""
     try:
         found = place.client.head_listed(place.bucket, place.key)

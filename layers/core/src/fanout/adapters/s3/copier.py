@@ -13,7 +13,7 @@ from fanout.adapters.s3.client.faults import DECRYPT
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import REFUSED_FOR, item_error, stored_checksum
 from fanout.adapters.s3.target import complete_upload
 from fanout.facts import aws, tuning, units
@@ -231,11 +231,11 @@ class S3EntryCopier:
         found = self._target_of(entry).head().headers
         return found.get("x-amz-checksum-crc64nvme") if _is_of_whole(found) else None
 
-    def _source_of(self, entry: Entry) -> Place:
-        return Place(self._client, self._source.bucket, self._source.prefix + entry.path)
+    def _source_of(self, entry: Entry) -> ObjectPlace:
+        return ObjectPlace(self._client, self._source.bucket, self._source.prefix + entry.path)
 
-    def _target_of(self, entry: Entry) -> Place:
-        return Place(self._client, self._destination.bucket, self._destination.prefix + entry.path)
+    def _target_of(self, entry: Entry) -> ObjectPlace:
+        return ObjectPlace(self._client, self._destination.bucket, self._destination.prefix + entry.path)
 
 
 def _raise_first(done: set[Future[Part]]) -> None:

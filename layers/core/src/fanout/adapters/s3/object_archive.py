@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import REFUSALS, item_error
 from fanout.facts import archives
 from fanout.model.entry import Entry
@@ -45,8 +45,8 @@ class S3Archive:
         except REFUSALS as error:
             raise item_error(place, error) from error
 
-    def _place(self, entry: Entry) -> Place:
-        return Place(self._client, self._location.bucket, self._location.prefix + entry.path)
+    def _place(self, entry: Entry) -> ObjectPlace:
+        return ObjectPlace(self._client, self._location.bucket, self._location.prefix + entry.path)
 
 
 def restore_object(client: S3Client, bucket: str, key: str, request: str, *, version: str = "") -> None:

@@ -11,7 +11,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.model.errors import FanoutError, NotFound
 
 
-class Place(Struct, frozen=True):
+class ObjectPlace(Struct, frozen=True):
     """An object by its bucket and key, and the client that asks for it."""
 
     client: S3Client

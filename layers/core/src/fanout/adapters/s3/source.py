@@ -10,7 +10,7 @@ from fanout.adapters.s3.client.answers import holds_from, holds_whole
 from fanout.adapters.s3.client.faults import broken
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.facts import units
 from fanout.model.checksum import CRC64NVME, from_base64, to_base64, told_as
 from fanout.model.entry import Attributes, Entry, whole_seconds
@@ -44,7 +44,7 @@ class ObjectSource:
     which a range does not carry.
     """
 
-    def __init__(self, place: Place, entry: Entry, whole_bytes: int) -> None:
+    def __init__(self, place: ObjectPlace, entry: Entry, whole_bytes: int) -> None:
         self._place = place
         self._entry = entry
         self._etag = entry.etag
@@ -156,7 +156,7 @@ REFUSED_FOR: dict[type[FanoutError], Reason] = {
 }
 
 
-def item_error(place: Place, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
+def item_error(place: ObjectPlace, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
     """Turns a refusal of S3 into the error of a source entry."""
     if isinstance(error, PreconditionFailed):
         return ItemError(Reason.SOURCE_CHANGED, f"{place} was written after it was listed")
@@ -172,7 +172,7 @@ _PROGRESS_BYTES = units.MIB
 
 
 def stream_range(
-    place: Place, etag: str, byte_range: tuple[int, int], pin: Callable[[Response], None]
+    place: ObjectPlace, etag: str, byte_range: tuple[int, int], pin: Callable[[Response], None]
 ) -> Generator[bytes]:
     """Bytes of the object with this ETag as they come: from the first to the last of ``byte_range``, both included.
 

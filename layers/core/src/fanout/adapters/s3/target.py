@@ -8,7 +8,7 @@ from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.client.responses import Copied, Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
 from fanout.adapters.s3.metadata import to_headers
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import stored_checksum
 from fanout.model.checksum import crc64nvme as checksum
 from fanout.model.checksum import to_base64
@@ -28,7 +28,7 @@ class UploadBlocks:
 
     def __init__(
         self,
-        place: Place,
+        place: ObjectPlace,
         size: int,
         upload_id: str,
         condition: Condition = ANYTHING,
@@ -64,7 +64,7 @@ class UploadBlocks:
 
 
 def complete_upload(
-    place: Place, upload_id: str, parts: Sequence[Part], written: Written, condition: Condition
+    place: ObjectPlace, upload_id: str, parts: Sequence[Part], written: Written, condition: Condition
 ) -> Copied:
     """Complete an upload, also one whose completion happened although the answer to it was lost or is none.
 
@@ -91,7 +91,7 @@ def complete_upload(
         return done
 
 
-def _is_gone(place: Place, upload_id: str) -> bool:
+def _is_gone(place: ObjectPlace, upload_id: str) -> bool:
     """Whether S3 says that there is no such upload; no other answer says that it was completed."""
     try:
         place.client.list_parts(place.bucket, place.key, upload_id)
@@ -102,7 +102,7 @@ def _is_gone(place: Place, upload_id: str) -> bool:
     return False
 
 
-def _completed(place: Place, crc64nvme: int, size: int) -> Copied | None:
+def _completed(place: ObjectPlace, crc64nvme: int, size: int) -> Copied | None:
     try:
         found = place.client.head_listed(place.bucket, place.key)
     except FanoutError:
@@ -118,7 +118,9 @@ class _ObjectTarget:
     keeps_holes = False
     takes_pieces = False
 
-    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+    def __init__(
+        self, place: ObjectPlace, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING
+    ) -> None:
         self._place = place
         self._size = size
         self._headers = headers
@@ -133,7 +135,9 @@ class _ObjectTarget:
 class PutTarget(_ObjectTarget):
     """A ``Target`` that is one PUT; nothing is sent before ``send`` or ``commit``."""
 
-    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+    def __init__(
+        self, place: ObjectPlace, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING
+    ) -> None:
         super().__init__(place, size, headers, condition)
         self._blocks: list[bytes] = []
         self._call: Call | None = None
@@ -178,7 +182,9 @@ class PutTarget(_ObjectTarget):
 class MultipartTarget(_ObjectTarget):
     """A ``Target`` whose blocks are the parts of one multipart upload, begun with the first of them."""
 
-    def __init__(self, place: Place, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING) -> None:
+    def __init__(
+        self, place: ObjectPlace, size: int, headers: Mapping[str, str], condition: Condition = ANYTHING
+    ) -> None:
         super().__init__(place, size, headers, condition)
         self._upload_id = ""
         self._parts: list[Part] = []

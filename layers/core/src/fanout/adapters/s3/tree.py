@@ -20,7 +20,7 @@ from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
-from fanout.adapters.s3.place import Place
+from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget, UploadBlocks
 from fanout.facts import aws
@@ -226,8 +226,8 @@ class S3Tree:
         target.write(0, body)
         target.commit(crc64nvme(body))
 
-    def _place(self, entry: Entry) -> Place:
-        return Place(self._client, self._bucket, self._prefix + entry.path)
+    def _place(self, entry: Entry) -> ObjectPlace:
+        return ObjectPlace(self._client, self._bucket, self._prefix + entry.path)
 
     def _headers(self, attributes: Attributes) -> dict[str, str]:
         return {**to_headers(attributes), **self._write_headers}

@@ -11,10 +11,10 @@ from itertools import islice
 
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, MAY_PASS
 from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
-from fanout.adapters.posix.listing.sorted_names import BATCH, Bounds, Names, bounds_below
+from fanout.adapters.posix.listing.sorted_names import BATCH, NameRange, Names, bounds_below
 from fanout.adapters.posix.listing.stats import Stats, entry_of, listed_of, stat_or_none, stats_of
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.paths.follow import NO_WAY, Follower, Way
+from fanout.adapters.posix.paths.follow import NO_WAY, Follower, WayDown
 from fanout.model.columns import FileColumns, Listed, first_path, last_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, ListingIncomplete, Transient
@@ -115,7 +115,7 @@ class _Listing:
             if key > after:
                 yield entry
 
-    def _top(self, prefix: str, way: Way) -> Iterator[Listed]:
+    def _top(self, prefix: str, way: WayDown) -> Iterator[Listed]:
         """The directory that is the segment's prefix, or what the root holds."""
         if not prefix:
             yield from self._children("", way)
@@ -148,7 +148,7 @@ class _Listing:
         except (FileNotFoundError, NotADirectoryError):
             return entry
 
-    def _children(self, path: str, way: Way) -> Iterator[Listed]:
+    def _children(self, path: str, way: WayDown) -> Iterator[Listed]:
         """The direct children in order, those that can lie in the segment; none where the directory is gone."""
         bounds = bounds_below(path, self._after, self._until)
         last = b""
@@ -175,7 +175,7 @@ class _Listing:
             bounds = bounds.after(names.last)
 
     def _listed(
-        self, descriptor: int, path: str, way: Way, batch: Sequence[str], known: Mapping[str, Entry]
+        self, descriptor: int, path: str, way: WayDown, batch: Sequence[str], known: Mapping[str, Entry]
     ) -> list[Listed]:
         """The entries of names of a directory, in order."""
         if self._follower is None:
@@ -214,7 +214,7 @@ class _Listing:
         except (OSError, ItemError):
             return None
 
-    def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
+    def _names(self, descriptor: int, path: str, way: WayDown, bounds: NameRange) -> Names:
         """The first names; what a followed symlink leads to decides its place, so those are looked up here."""
         names = Names(bounds)
         with os.scandir(descriptor) as found:
@@ -227,7 +227,7 @@ class _Listing:
         return names
 
     def _looked_up(
-        self, found: Iterable[os.DirEntry[str]], names: Names, descriptor: int, path: str, way: Way
+        self, found: Iterable[os.DirEntry[str]], names: Names, descriptor: int, path: str, way: WayDown
     ) -> Iterator[os.DirEntry[str]]:
         """The entries that are no symlinks; symlinks are looked up and handed to ``names``."""
         for child in found:
@@ -239,14 +239,14 @@ class _Listing:
                 names.add_known(child.name, entry)
 
     def _known_or_entry(
-        self, known: Mapping[str, Entry], descriptor: int, path: str, way: Way, name: str
+        self, known: Mapping[str, Entry], descriptor: int, path: str, way: WayDown, name: str
     ) -> Entry | None:
         """The entry of a name, which ends in ``/`` if it was a directory's when it was read."""
         if known and name in known:
             return known[name]
         return self._entry(descriptor, path, name[:-1] if name[-1] == "/" else name, way)
 
-    def _entry(self, descriptor: int, path: str, name: str, way: Way) -> Entry | None:
+    def _entry(self, descriptor: int, path: str, name: str, way: WayDown) -> Entry | None:
         found = stat_or_none(descriptor, name)
         if found is None:
             return None

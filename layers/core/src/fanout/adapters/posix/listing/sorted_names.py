@@ -19,7 +19,7 @@ from fanout.model.entry import Entry
 BATCH = 1024
 
 
-class Bounds(Struct, frozen=True):
+class NameRange(Struct, frozen=True):
     """The names that can lie in a segment: after ``low``, up to ``high`` (``None``: all), and the directory ``way``.
 
     Names are bytes, those of directories end in ``/``. ``way`` is what the segment begins in, if anything.
@@ -38,18 +38,18 @@ class Bounds(Struct, frozen=True):
         """Whether every name is within them."""
         return not self.low and self.high is None
 
-    def after(self, key: bytes) -> Bounds:
+    def after(self, key: bytes) -> NameRange:
         """The bounds of the names after one."""
-        return Bounds(max(key, self.low), self.high, b"")
+        return NameRange(max(key, self.low), self.high, b"")
 
 
-def bounds_below(directory: str, after: bytes, until: bytes) -> Bounds:
+def bounds_below(directory: str, after: bytes, until: bytes) -> NameRange:
     """The bounds of a directory's names in a segment that it lies in, at least in part."""
     base = os.fsencode(directory)
     low = after[len(base) :] if after.startswith(base) else b""
     name, slash, _ = low.partition(b"/")
     high = until[len(base) :] if until and until.startswith(base) else None
-    return Bounds(low, high, name + slash if slash else b"")
+    return NameRange(low, high, name + slash if slash else b"")
 
 
 class Names:
@@ -58,7 +58,7 @@ class Names:
     A directory's name ends in ``/``.
     """
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: NameRange) -> None:
         self._bounds = bounds
         self._names: list[str] = []
         self.known: dict[str, Entry] = {}

@@ -23,7 +23,7 @@ _NOT_ASKED = -1  # no group has this number
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Held:
+class HeldDirectory:
     """A directory that stays open while ``with`` holds it; several may hold the same one.
 
     A class and not a generator, because every file enters several of them.
@@ -31,7 +31,7 @@ class Held:
 
     __slots__ = ("_group", "_release", "descriptor", "is_kept", "is_opened", "users")
 
-    def __init__(self, descriptor: int, release: Callable[[Held], None], *, is_opened: bool) -> None:
+    def __init__(self, descriptor: int, release: Callable[[HeldDirectory], None], *, is_opened: bool) -> None:
         self.descriptor = descriptor
         self.users = 0
         self.is_kept = True
@@ -92,12 +92,12 @@ class Directories:
         self._is_way = is_way
         self._follow = follow
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, Held] = OrderedDict()
+        self._open: OrderedDict[str, HeldDirectory] = OrderedDict()
         self._opening: dict[str, threading.Event] = {}
         self.before_making: Callable[[str], None] = _no_objection
         self.on_entering: Callable[[str, int], None] = _no_objection
 
-    def hold(self, path: str, *, create: bool = False, opens: bool = True) -> Held:
+    def hold(self, path: str, *, create: bool = False, opens: bool = True) -> HeldDirectory:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
 
         The first thread opens or makes it; others that want it wait for that thread. Raises
@@ -116,11 +116,11 @@ class Directories:
                 return held
         return self._hold_from_above(path, create, opens)
 
-    def _kept(self, path: str, *, opens: bool) -> Held | None:
+    def _kept(self, path: str, *, opens: bool) -> HeldDirectory | None:
         held = self._open.get(path)
         return held if held is not None and (held.is_opened or not opens) else None
 
-    def _hold_from_above(self, path: str, create: bool, opens: bool) -> Held:
+    def _hold_from_above(self, path: str, create: bool, opens: bool) -> HeldDirectory:
         """As ``hold``: from the nearest directory above that is open, one level after the other."""
         missing = [path]
         held = None
@@ -141,7 +141,7 @@ class Directories:
         assert held is not None
         return held
 
-    def _hold_one(self, path: str, above: Held | None, create: bool, opens: bool) -> Held:
+    def _hold_one(self, path: str, above: HeldDirectory | None, create: bool, opens: bool) -> HeldDirectory:
         """As ``hold``; ``above`` is the parent, ``None`` for the base itself."""
         while True:
             with self._lock:
@@ -156,7 +156,7 @@ class Directories:
             opening.wait()
         idle: list[int] = []
         try:
-            held = Held(self._open_directory(path, above, create, opens), self._release, is_opened=opens)
+            held = HeldDirectory(self._open_directory(path, above, create, opens), self._release, is_opened=opens)
         finally:
             with self._lock:
                 del self._opening[path]
@@ -169,7 +169,7 @@ class Directories:
                 os.close(descriptor)
         return held
 
-    def _open_directory(self, path: str, parent: Held | None, create: bool, opens: bool) -> int:
+    def _open_directory(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
         descriptor = self._opened(path, parent, create, opens)
         try:
             self.on_entering(path, descriptor)
@@ -178,7 +178,7 @@ class Directories:
             raise
         return descriptor
 
-    def _opened(self, path: str, parent: Held | None, create: bool, opens: bool) -> int:
+    def _opened(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
         if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         # Without its "/" a path would lose the last letter of its name, and be another directory's.
@@ -208,7 +208,7 @@ class Directories:
             return self._follow(path)
         raise ItemError(Reason.LINK_IN_PATH, f"a directory of the path is a symlink: {path[:-1][-200:]}")
 
-    def _release(self, held: Held) -> None:
+    def _release(self, held: HeldDirectory) -> None:
         with self._lock:
             held.users -= 1
             if not held.is_kept and not held.users:

@@ -114,7 +114,7 @@ _REASONS = {
 }
 
 
-class Way(Struct, frozen=True):
+class WayDown(Struct, frozen=True):
     """The directories from the root down to one: their identities, and when the youngest symlink among them changed.
 
     A directory on its own way is a loop. A file behind a symlink that was changed counts as changed,
@@ -130,7 +130,7 @@ class Way(Struct, frozen=True):
         return self.changed_ns > 0
 
 
-NO_WAY = Way()
+NO_WAY = WayDown()
 
 
 class Follower:
@@ -139,7 +139,7 @@ class Follower:
     def __init__(self, directories: Directories, root: str) -> None:
         self._directories, self._root = directories, root
 
-    def way_to(self, prefix: str) -> Way:
+    def way_to(self, prefix: str) -> WayDown:
         """The way down to the directory that holds ``prefix``, or to the root."""
         way = self.down(NO_WAY, "")
         for end, letter in enumerate(prefix[:-1], start=1):
@@ -147,7 +147,7 @@ class Follower:
                 way = self.down(way, prefix[:end])
         return way
 
-    def down(self, way: Way, path: str) -> Way:
+    def down(self, way: WayDown, path: str) -> WayDown:
         """The way one directory further, to ``path`` (which is empty or ends in ``/``)."""
         try:
             with self._directories.hold(self._root + path) as descriptor:
@@ -157,9 +157,9 @@ class Follower:
             if error.errno not in _REASONS:
                 raise
             return way  # the listing of the directory says so
-        return Way((*way.identities, (here.st_dev, here.st_ino)), max(way.changed_ns, changed_ns))
+        return WayDown((*way.identities, (here.st_dev, here.st_ino)), max(way.changed_ns, changed_ns))
 
-    def entry(self, path: str, found: os.stat_result, way: Way, device: int) -> Entry:
+    def entry(self, path: str, found: os.stat_result, way: WayDown, device: int) -> Entry:
         """The entry of a name in a directory at the end of ``way``; with its inode only where no symlink leads to it.
 
         For ``device`` see ``entry_of``.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fanout.adapters.posix.attributes import open_staged
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
-from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, HeldDirectory
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
 
@@ -135,7 +135,7 @@ class PosixProbeDirectory:
         with self._above(path) as above:
             return os.open(path.rpartition("/")[2], flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=above)
 
-    def _above(self, path: str) -> Held:
+    def _above(self, path: str) -> HeldDirectory:
         directory = path.rpartition("/")[0]
         return self._directories.hold(f"{self._root}{directory}/" if directory else self._root)
 

@@ -12,28 +12,28 @@ from msgspec import Struct
 
 from fanout.adapters.aws.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint, locate
-from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.aws.sigv4 import RequestSigner, encode_path, encode_query
 from fanout.adapters.http.transport import ConnectionBroken, Exchange, Response, Transport
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, as_source
 from fanout.adapters.s3.client.faults import LATE_OPERATIONS, Fault, broken, find_fault, to_error, wrong
 
 
-class Way(NamedTuple):
+class BucketRoute(NamedTuple):
     """Where requests to a bucket are sent, and what signs them."""
 
     endpoint: Endpoint
-    signer: Signer
+    signer: RequestSigner
     credentials: CredentialsProvider
 
     @classmethod
-    def to(cls, endpoint: Endpoint, credentials: CredentialsProvider) -> Way:
-        """The way to an endpoint, with the signer of its region."""
-        return cls(endpoint, Signer(endpoint.region), credentials)
+    def to(cls, endpoint: Endpoint, credentials: CredentialsProvider) -> BucketRoute:
+        """The route to an endpoint, with the signer of its region."""
+        return cls(endpoint, RequestSigner(endpoint.region), credentials)
 
-    def other(self, region: str = "", credentials: CredentialsProvider | None = None) -> Way:
-        """The way to a bucket of another region, or with other credentials; each stays where none is given."""
-        found = self if not region else Way.to(Endpoint(region, self.endpoint.url), self.credentials)
+    def other(self, region: str = "", credentials: CredentialsProvider | None = None) -> BucketRoute:
+        """The route to a bucket of another region, or with other credentials; each stays where none is given."""
+        found = self if not region else BucketRoute.to(Endpoint(region, self.endpoint.url), self.credentials)
         return found if credentials is None else found._replace(credentials=credentials)
 
 
@@ -73,8 +73,8 @@ class S3Requests:
         draw: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._way = Way.to(endpoint, credentials)
-        self._ways: Mapping[str, Way] = {}
+        self._route = BucketRoute.to(endpoint, credentials)
+        self._routes: Mapping[str, BucketRoute] = {}
         self._transport = transport or Transport()
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
@@ -97,7 +97,7 @@ class S3Requests:
             return self
         other = copy(self)
         buckets = {*regions, *credentials}
-        other._ways = {one: self._way.other(regions.get(one, ""), credentials.get(one)) for one in buckets}
+        other._routes = {one: self._route.other(regions.get(one, ""), credentials.get(one)) for one in buckets}
         return other
 
     def source_headers(self, bucket: str) -> Headers:
@@ -128,8 +128,8 @@ class S3Requests:
         ``InvalidRequest`` or, for a listing without an answer that is its own, ``ListingIncomplete``.
         A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
         """
-        way = self._ways.get(bucket, self._way)
-        location = locate(way.endpoint, bucket)
+        route = self._routes.get(bucket, self._route)
+        location = locate(route.endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
         url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
@@ -139,7 +139,9 @@ class S3Requests:
             headers = {**headers, **own}
 
         def send(fresh: bool) -> Exchange:
-            signed = way.signer.sign(method, location.host, path, query_text, headers, way.credentials(), self._now())
+            signed = route.signer.sign(
+                method, location.host, path, query_text, headers, route.credentials(), self._now()
+            )
             return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh, place=place)
 
         return Call(operation, bucket, key, send, self, hold)
@@ -153,7 +155,7 @@ class S3Requests:
 
     def endpoint_of(self, bucket: str) -> Endpoint:
         """Where requests to a bucket are sent, and the region that they are signed for."""
-        return self._ways.get(bucket, self._way).endpoint
+        return self._routes.get(bucket, self._route).endpoint
 
 
 class Call:
