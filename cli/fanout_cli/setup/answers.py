@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
-from fanout_cli.schedules.times import known_times
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
@@ -77,6 +76,8 @@ def check(answers: Answers) -> None:
 
 
 def _check_schedule(answers: Answers) -> None:
+    from fanout_cli.schedules.times import known_times  # croniter, which the help need not load
+
     known_times(answers.schedule, answers.time_zone, "--schedule", "--time-zone")
     if not answers.request:
         raise InvalidRequest("--from", "a schedule needs a source and a destination", "give --from and --to")
