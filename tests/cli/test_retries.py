@@ -59,8 +59,8 @@ def test_retry_with_other_values_starts_the_stored_request_with_them(aws: Aws) -
     assert (started["mode"], started["compare"]) == ("copy", "always")
     assert started["limits"] == {"max_seconds": 60, "max_dollars": 2.5}
     assert "resume_from" not in started
-    words = ("--set", "seconds=null", "--set", "end=null")
-    assert aws.fanout("retry", "--detach", "run-1", *words, "--name", "run-3", *MINE).exit_code == 0
+    more = ("--set", "seconds=null", "--set", "end=null")
+    assert aws.fanout("retry", "--detach", "run-1", *more, "--name", "run-3", *MINE).exit_code == 0
     assert aws.request_of("run-3")["end"] is None
 
 
