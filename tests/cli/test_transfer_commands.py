@@ -134,6 +134,7 @@ def test_options_become_fields(aws: Aws) -> None:
         "source": ENDS[0],
         "destination": ENDS[1],
         "mode": "sync",
+        "allow_empty_source": True,  # so that a next step that repeats the line says it too
         "exclude": ["*.tmp", ".git"],
         "delete_guard": {"max_count": "10M"},
         "limits": {"bytes_per_second": "50MiB", "max_concurrency": 7},

@@ -114,7 +114,7 @@ def request_of(mode: Mode, source: str, destination: str, given: Mapping[str, An
     for option in field_options(mode):
         value = given.get(option.name.replace("-", "_"))
         if option.field.path == ALLOW_EMPTY:
-            document |= {} if value else {ALLOW_EMPTY: False}
+            document[ALLOW_EMPTY] = bool(value)
         elif value:
             outer, dot, inner = option.field.path.partition(".")
             inside = document.setdefault(outer, {}) if dot else document
