@@ -8,6 +8,7 @@ from contextlib import suppress
 from fanout.efs.measure import are_apart
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
+from fanout.model.checksum import engine
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
 from fanout.planning.behind_mounts import hold_to_kind
@@ -46,8 +47,9 @@ def check_mount(context: Context) -> Json:
 
 def _check(plan: Plan, context: Context) -> None:
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
-    with ThreadPoolExecutor(2, thread_name_prefix="check") as meanwhile:
+    with ThreadPoolExecutor(3, thread_name_prefix="check") as meanwhile:
         in_buckets = meanwhile.submit(check_ends, plan, context, on_mount=False)  # leaves nothing there
+        meanwhile.submit(engine)  # loads what sums, before the first write waits for it
         # Checked first, so that a late attempt makes nothing.
         turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
         check_versions(plan, context)

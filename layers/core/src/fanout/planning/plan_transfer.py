@@ -21,6 +21,7 @@ from fanout.ledger.objects import Seal
 from fanout.ledger.sealing import SECRET_BYTES, RunSeal, digest_of, find_seal, write_seal
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
+from fanout.model.checksum import engine
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
@@ -43,8 +44,8 @@ from fanout.work.context import Context, StackFacts
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
-# Quota, calibrations, regions and ends of the buckets, the run's ledger, figures of the file systems, two turns.
-_ASKED_AT_ONCE = 8
+# Quota, calibrations, regions and ends of the buckets, the run's ledger, figures of the file systems, two turns, sums.
+_ASKED_AT_ONCE = 9
 
 
 def plan_transfer(
@@ -89,6 +90,7 @@ def plan_transfer(
             check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
         near = Plan(context.ledger.run_id, request, rates_of(request, {}))
         checking = None if request.assumed[0] else pool.submit(check_ends, near, context, on_mount=False)
+        pool.submit(engine)  # loads what sums, before the first write waits for it
         calibrations, uncalibrated = reading.result()
         notes += uncalibrated
         measuring = pool.submit(measure_file_systems, request, context, calibrations, behind, measured)

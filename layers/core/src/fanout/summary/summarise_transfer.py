@@ -50,7 +50,8 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
-    with ThreadPoolExecutor(3, thread_name_prefix="meanwhile") as meanwhile:
+    with ThreadPoolExecutor(4, thread_name_prefix="meanwhile") as meanwhile:
+        meanwhile.submit(_load_report)
         return _summarise(caught, context, pace, meanwhile)
 
 
@@ -142,7 +143,6 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
         warnings=[] if ending.error or course.goes_back else warnings_of(plan.request, books, matched_globs(ledger)),
         notes=notes + unread,
     )
-    # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
     from fanout.summary.named_entries import named_entries
 
@@ -173,6 +173,12 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     name, cause = ("", "") if summary.error is None else (summary.error.name, summary.error.message)
     cause = f"{name}: {cause}" if ending.error is not None else cause
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
+
+
+def _load_report() -> None:
+    """Import what renders the report: not at the top, because no other state needs the templates' import time."""
+    import fanout.report.page
+    import fanout.summary.named_entries  # noqa: F401
 
 
 def _earlier(ledger: Ledger) -> SummaryDocument | None:
