@@ -26,6 +26,10 @@ QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process for all pages: a page is opened in a third of the processor time.
+    "--disable-features=site-per-process,IsolateOrigins,Translate,OptimizationHints,MediaRouter,PaintHolding",
+    "--renderer-process-limit=1",
+    "--in-process-gpu",
 )
 KINDS: dict[str, Callable[[], World]] = {
     "succeeded": runs.succeeded,
@@ -98,22 +102,41 @@ def make_report(kind: str, directory: Path) -> Report:
     return Report(kind, path, world.ledger.read_json("summary.json"))
 
 
+@pytest.fixture(scope="session")
+def pages(browser: Browser) -> Callable[..., Page]:
+    """A page for what a context takes, such as ``color_scheme``: the same each time, as a new one costs a second."""
+    found: dict[str, Page] = {}
+
+    def page_of(**options: Any) -> Page:
+        key = repr(sorted(options.items()))
+        if key not in found:
+            found[key] = browser.new_context(**options).new_page()
+        return found[key]
+
+    return page_of
+
+
 @pytest.fixture
-def open_report(browser: Browser) -> Iterator[Open]:
-    """Opens a report in a context of its own; takes what a context takes, such as ``color_scheme``."""
-    contexts = []
+def open_report(pages: Callable[..., Page]) -> Iterator[Open]:
+    """Opens a report; takes what a context takes. The document of one test is gone before that of the next comes."""
+    listening: list[tuple[Page, str, Callable[[Any], None]]] = []
 
     def open_one(report: Report, **options: Any) -> Opened:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        opened = Opened(context.new_page())
-        opened.page.on("console", lambda message: opened.said.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
-        opened.page.on("dialog", lambda dialog: opened.said.append(dialog.message))
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.goto(report.path.as_uri())
+        page = pages(**options)
+        page.goto("about:blank")
+        opened = Opened(page)
+        hears: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: opened.said.append(message.text),
+            "pageerror": lambda error: opened.said.append(str(error)),
+            "dialog": lambda dialog: opened.said.append(dialog.message),
+            "request": lambda request: opened.requests.append(request.url),
+        }
+        for event, hear in hears.items():
+            opened.page.on(event, hear)  # type: ignore[call-overload]
+            listening.append((page, event, hear))
+        page.goto(report.path.as_uri())
         return opened
 
     yield open_one
-    for context in contexts:
-        context.close()
+    for page, event, hear in listening:
+        page.remove_listener(event, hear)
