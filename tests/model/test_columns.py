@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
-from fanout.listing.march import Pair, merge, merge_columns
+from fanout.listing.march import BothEnds, merge, merge_columns
 from fanout.model.columns import FileColumns, first_path, in_columns, last_path, one_by_one
 from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.outcome import Reason
@@ -57,7 +57,7 @@ def test_what_is_no_plain_file_stands_by_itself() -> None:
 
 @given(PATHS, PATHS, MOST, MOST)
 def test_a_merge_of_columns_is_that_of_their_files(left: set[str], right: set[str], most: int, other: int) -> None:
-    found: list[Pair] = []
+    found: list[BothEnds] = []
     for one, two in merge_columns(in_columns(entries(left), most), in_columns(entries(right), other)):
         if isinstance(one, FileColumns):
             assert not isinstance(two, Entry) and (two is None or one.names == two.names)

@@ -12,7 +12,7 @@ from fanout.ports.finding import Finding, fail, ok, warn
 from fanout_cli.stacks import Stack
 
 
-class _Names(NamedTuple):
+class _MountParameters(NamedTuple):
     """The parameters of a mount."""
 
     access_point: str
@@ -22,8 +22,8 @@ class _Names(NamedTuple):
 
 
 _MOUNTS = (
-    _Names("ExistingAccessPointArn", "ExistingFileSystemType", "MountName", "ExistingDirectReadArns"),
-    _Names("SecondAccessPointArn", "SecondFileSystemType", "SecondMountName", "SecondDirectReadArns"),
+    _MountParameters("ExistingAccessPointArn", "ExistingFileSystemType", "MountName", "ExistingDirectReadArns"),
+    _MountParameters("SecondAccessPointArn", "SecondFileSystemType", "SecondMountName", "SecondDirectReadArns"),
 )
 _TYPE_OF = {EFS: "efs", S3_FILES: "s3files"}
 
@@ -36,7 +36,7 @@ def kinds(stack: Stack) -> Iterator[Finding]:
             yield _kind(stack, names, access_point)
 
 
-def _kind(stack: Stack, names: _Names, access_point: str) -> Finding:
+def _kind(stack: Stack, names: _MountParameters, access_point: str) -> Finding:
     kind, said = kind_of_access_point(access_point), stack.parameters.get(names.type, "efs")
     title = f"file system of efs://{stack.parameters.get(names.mount, '')}/"
     if said != _TYPE_OF[kind]:

@@ -65,7 +65,7 @@ class ShardProgress(Struct, frozen=True):
     staged: Count = Count()
 
 
-class _Task(Struct, frozen=True):
+class _RunningTask(Struct, frozen=True):
     """A task at work: predicted seconds that are left of its shard, and those that it does in a second."""
 
     left: float
@@ -135,7 +135,7 @@ class ShardsAtWork:
     def progress(self, at: float, running: int = 0) -> ShardProgress:
         """How far the shards are; ``running`` tasks are at work if the Map says so."""
         noted = estimated = self._closed
-        tasks: list[_Task] = []
+        tasks: list[_RunningTask] = []
         failures = Counter(self._failures)
         usual = self._usual_speed()
         for shard_id, attempts in self._open.items():
@@ -153,7 +153,7 @@ class ShardsAtWork:
                 rest = WorkAmount(shard.entries, shard.bytes, self._seconds[shard_id]) - so_far
                 estimated += so_far + WorkAmount(rest.entries * ahead, rest.bytes * ahead, rest.seconds * ahead)
                 if gone < STALE_SECONDS:
-                    tasks.append(_Task(left * (1.0 - ahead), speed))
+                    tasks.append(_RunningTask(left * (1.0 - ahead), speed))
             else:
                 estimated += so_far
         rate = self._rate(at, estimated)
@@ -235,7 +235,7 @@ class ShardsAtWork:
         return WorkAmount(gained.entries / passed, gained.bytes / passed, gained.seconds / passed)
 
     def _eta(
-        self, at: float, estimated: WorkAmount, rate: WorkAmount | None, tasks: list[_Task], running: int
+        self, at: float, estimated: WorkAmount, rate: WorkAmount | None, tasks: list[_RunningTask], running: int
     ) -> float | None:
         """Seconds until the last shard is done; ``None`` where they are not known."""
         total = self._total.seconds
@@ -247,7 +247,7 @@ class ShardsAtWork:
             return None
         return max(left / rate.seconds, self._last_shard(tasks, running))
 
-    def _last_shard(self, tasks: list[_Task], running: int) -> float:
+    def _last_shard(self, tasks: list[_RunningTask], running: int) -> float:
         """Seconds until the last shard ends, if each task keeps its speed and then takes the next shard."""
         usual = self._usual_speed()
         ends = [task.left / task.speed for task in tasks if task.speed > 0]

@@ -13,7 +13,7 @@ from fanout.ports.tree import Source, Tree
 from fanout.request.parts.allowed_attributes import Allowed
 from fanout.request.parts.given_attributes import GivenAttributes
 
-Rule = Callable[[Entry, Attributes], Attributes]
+AttributeRule = Callable[[Entry, Attributes], Attributes]
 _ALL = Allowed()
 
 
@@ -39,7 +39,7 @@ class GivenTree:
     looks at no attributes but the source's.
     """
 
-    def __init__(self, tree: Tree, given: Rule) -> None:
+    def __init__(self, tree: Tree, given: AttributeRule) -> None:
         self._tree, self._given = tree, given
         self.overlaps = tree.overlaps
 
@@ -60,7 +60,7 @@ class GivenTree:
 class GivenSource:
     """A ``Source`` that tells the attributes that the request gives."""
 
-    def __init__(self, source: Source, entry: Entry, given: Rule) -> None:
+    def __init__(self, source: Source, entry: Entry, given: AttributeRule) -> None:
         self._source, self._entry, self._given = source, entry, given
         self.read, self.stream, self.zeros_at = source.read, source.stream, source.zeros_at
         self.confirm, self.close = source.confirm, source.close

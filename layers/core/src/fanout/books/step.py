@@ -40,7 +40,7 @@ class Verb(StrEnum):
         return self in _LINES
 
 
-class _Line(Struct, frozen=True):
+class _Wording(Struct, frozen=True):
     """How a verb that names the ends is said: its mode, the fields it changes, more words, and else which ``retry``."""
 
     mode: Mode | None
@@ -50,12 +50,12 @@ class _Line(Struct, frozen=True):
 
 
 _LINES = {
-    Verb.COPY: _Line(Mode.COPY, {}, "", "retry RUN --set mode=copy"),
-    Verb.COPY_CHECKSUM: _Line(
+    Verb.COPY: _Wording(Mode.COPY, {}, "", "retry RUN --set mode=copy"),
+    Verb.COPY_CHECKSUM: _Wording(
         Mode.COPY, {"compare": "checksum"}, "", "retry RUN --set mode=copy --set compare=checksum"
     ),
-    Verb.PLAN_SYNC: _Line(Mode.SYNC, {}, " --dry-run", "retry RUN --set mode=plan"),
-    Verb.FIELD: _Line(None, {}, "", Verb.FIELD.value),
+    Verb.PLAN_SYNC: _Wording(Mode.SYNC, {}, " --dry-run", "retry RUN --set mode=plan"),
+    Verb.FIELD: _Wording(None, {}, "", Verb.FIELD.value),
 }
 
 

@@ -20,7 +20,7 @@ from fanout.request.plan import Plan
 from fanout.work.context import Context
 
 # The CRC64NVME, as S3 writes it, by path and ETag.
-Sums = Mapping[tuple[str, str], str]
+ComputedSums = Mapping[tuple[str, str], str]
 
 
 def with_computed(shard: Shard, context: Context) -> Context:
@@ -38,14 +38,14 @@ def with_computed(shard: Shard, context: Context) -> Context:
     )
 
 
-def _sums(shard: Shard, plan: Plan, ledger: Ledger) -> dict[str, Sums]:
+def _sums(shard: Shard, plan: Plan, ledger: Ledger) -> dict[str, ComputedSums]:
     jobs = jobs_of(shard, ledger)
     if not jobs:
         return {}
     entries = ledger.read_shard(shard) if shard.blocks is None else [ledger.read_big_file(shard.key).entry]
     wanted = {SOURCE: {one.path for one in entries}, DESTINATION: {one.placed.path for one in entries}}
     ends = {SOURCE: plan.request.source, DESTINATION: plan.request.destination}
-    found: dict[str, Sums] = {}
+    found: dict[str, ComputedSums] = {}
     for end, job_id in jobs.items():
         place = ends.get(end)
         if isinstance(place, S3Location):
@@ -56,14 +56,14 @@ def _sums(shard: Shard, plan: Plan, ledger: Ledger) -> dict[str, Sums]:
     return found
 
 
-def _telling(tree: Tree, sums: Sums | None) -> Tree:
+def _telling(tree: Tree, sums: ComputedSums | None) -> Tree:
     return cast("Tree", ComputedTree(tree, sums)) if sums else tree
 
 
 class ComputedTree:
     """A ``Tree`` to compare: an object that has the ETag of one that S3 computed a checksum of tells that checksum."""
 
-    def __init__(self, tree: Tree, sums: Sums) -> None:
+    def __init__(self, tree: Tree, sums: ComputedSums) -> None:
         self._tree, self._sums = tree, sums
         self.overlaps = tree.overlaps
 

@@ -13,17 +13,17 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
 from fanout.work.processes import in_processes
 
-Work = tuple[int, Entry]
+NumberedEntry = tuple[int, Entry]
 
 
 class CopiesEntries(Protocol):
     """Copies entries and returns their outcomes; see ``Copier``. ``left_out`` are so many that another task copies."""
 
     directories: list[tuple[Entry, Attributes]]
-    unfinished: list[Work]
+    unfinished: list[NumberedEntry]
     left_out: int
 
-    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]: ...
+    def copy_all(self, entries: Sequence[NumberedEntry], threads: int) -> Iterator[tuple[int, Outcome]]: ...
 
     def take_made(self) -> Sequence[Made]: ...
 
@@ -41,7 +41,7 @@ class ForkedCopier:
         self._processes = processes
         self._begun = begun
         self.directories: list[tuple[Entry, Attributes]] = []
-        self.unfinished: list[Work] = []
+        self.unfinished: list[NumberedEntry] = []
         self.left_out = 0
         self._made: list[Made] = []
 
@@ -50,11 +50,11 @@ class ForkedCopier:
         taken, self._made = self._made, []
         return taken
 
-    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+    def copy_all(self, entries: Sequence[NumberedEntry], threads: int) -> Iterator[tuple[int, Outcome]]:
         """As ``Copier.copy_all``, with ``threads`` in all processes together."""
         each = max(1, threads // self._processes)
 
-        def work(turns: Iterator[Work]) -> Generator[list[_Message], None, list[Work]]:
+        def work(turns: Iterator[NumberedEntry]) -> Generator[list[_FromProcess], None, list[NumberedEntry]]:
             copier = self._copier
             for index, outcome in copier.copy_all(turns, each):
                 made, copier.directories = copier.directories, []
@@ -81,7 +81,7 @@ class ForkedCopier:
 
 # The index of an entry, its outcome or, where it was copied and no more is to be said, its checksum and seconds alone,
 # the directories made, and what a version got.
-_Message = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[Made]]
+_FromProcess = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[Made]]
 
 
 def _copied(entry: Entry, checksum: str | None, seconds: float | None) -> Outcome:

@@ -27,7 +27,7 @@ from fanout.verifying.moved import stays
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
-Batch = list[tuple[int, Entry]]
+NumberedExtras = list[tuple[int, Entry]]
 
 
 def delete_shard(shard: Shard, context: Context) -> Json:
@@ -68,7 +68,9 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     return task.progress(len(outcomes)).answer
 
 
-def batches_within_rate(left: Batch, most: int, limiter: Limiter, deadline: Deadline) -> Iterator[Batch]:
+def batches_within_rate(
+    left: NumberedExtras, most: int, limiter: Limiter, deadline: Deadline
+) -> Iterator[NumberedExtras]:
     """The entries in batches of up to ``most``, each of what the run's rate lets begin at once.
 
     Waits for the first entry of a batch, and for further names of a file: only the end of the time parts them.
@@ -84,21 +86,21 @@ def batches_within_rate(left: Batch, most: int, limiter: Limiter, deadline: Dead
         start = end
 
 
-def names_together(left: Batch) -> Batch:
+def names_together(left: NumberedExtras) -> NumberedExtras:
     """The entries, with further names of a file after its first one."""
     first: dict[str, int] = {}
     return sorted(left, key=lambda one: first.setdefault(one[1].inode, one[0]) if one[1].inode else one[0])
 
 
-def _same_file(left: Batch, index: int) -> bool:
+def _same_file(left: NumberedExtras, index: int) -> bool:
     inode = left[index][1].inode
     return bool(inode) and inode == left[index - 1][1].inode
 
 
-def deleter(look: LookAtSource, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:
+def deleter(look: LookAtSource, tree: Tree, denied: Reason) -> Callable[[NumberedExtras], dict[int, Outcome]]:
     """Return the function that deletes a batch and returns the outcomes by index; ``denied`` is why it may not."""
 
-    def delete(batch: Batch) -> dict[int, Outcome]:
+    def delete(batch: NumberedExtras) -> dict[int, Outcome]:
         kept = {index: problem for index, entry in batch if (problem := look(entry)) is not None}
         going = [(index, entry) for index, entry in batch if index not in kept]
         try:

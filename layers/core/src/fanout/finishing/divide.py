@@ -82,13 +82,15 @@ def divide_files(to_finish: ToFinish, functions: int) -> list[FinishShard]:
     """The shards of big files and links, which are the first round."""
     names = sum(link.end - link.first for link in to_finish.links)
     target = _target(_seconds_of_files(len(to_finish.big_files), names), functions)
-    parts: list[_Part[str | LinkRange]] = [_Part(tuning.BIG_FILE_SECONDS, 1, key) for key in to_finish.big_files]
+    parts: list[_WorkItem[str | LinkRange]] = [
+        _WorkItem(tuning.BIG_FILE_SECONDS, 1, key) for key in to_finish.big_files
+    ]
     for link in to_finish.links:
         rows = max(1, math.ceil(target * tuning.LINKS_PER_SECOND))
         for first in range(link.first, link.end, rows):
             end = min(first + rows, link.end)
             one = LinkRange(link.shard, link.copied_by, first, end)
-            parts.append(_Part((end - first) / tuning.LINKS_PER_SECOND, 1, one))
+            parts.append(_WorkItem((end - first) / tuning.LINKS_PER_SECOND, 1, one))
     shards = []
     for index, dealt in enumerate(_dealt(parts, target)):
         big_files = tuple(one for one in dealt if isinstance(one, str))
@@ -109,7 +111,7 @@ def divide_directories(number: int, files: Mapping[str, int | None], functions: 
         shard = keys.copied_directories(key)
         groups[shard if shard in unproven and shard else key].append(MadeFile(key, rows))
     parts = [
-        _Part(sum(_rows(one.rows) for one in group) / tuning.DIRECTORIES_PER_SECOND, len(group), tuple(group))
+        _WorkItem(sum(_rows(one.rows) for one in group) / tuning.DIRECTORIES_PER_SECOND, len(group), tuple(group))
         for group in groups.values()
     ]
     dealt = _dealt(parts, _target(sum(part.seconds for part in parts), functions))
@@ -136,19 +138,19 @@ def divide_closed(number: int, files: Iterable[ClosedFile], functions: int) -> l
         held += level
         seconds += more
         if not fits:
-            parts = [_Part(one.rows / tuning.DIRECTORIES_PER_SECOND, 1, one) for one in level]
+            parts = [_WorkItem(one.rows / tuning.DIRECTORIES_PER_SECOND, 1, one) for one in level]
             dealt = _dealt(parts, _target(seconds, functions))
             return [FinishShard(_id(number, index), closed=tuple(one)) for index, one in enumerate(dealt)]
     return [FinishShard(_id(number, 0), closed=tuple(held))] if held else []
 
 
-class _Part(Struct, Generic[T], frozen=True):
+class _WorkItem(Struct, Generic[T], frozen=True):
     seconds: float
     files: int
     what: T
 
 
-def _dealt(parts: Sequence[_Part[T]], target: float) -> list[list[T]]:
+def _dealt(parts: Sequence[_WorkItem[T]], target: float) -> list[list[T]]:
     """The parts, longest first, each to the shard with the least; no shard gets much over ``tuning.FINISH_FILES``."""
     seconds, files = sum(part.seconds for part in parts), sum(part.files for part in parts)
     count = min(len(parts), max(math.ceil(seconds / target), math.ceil(files / tuning.FINISH_FILES)))

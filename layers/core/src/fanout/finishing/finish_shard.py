@@ -74,7 +74,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
         names, done = link_names(plan, context, shard.links, deadline, has_whole_time=not settled)
         settled += names
     if done:
-        work = _Directories(shard, progress, context, context.destination(plan))
+        work = _DirectorySetter(shard, progress, context, context.destination(plan))
         done = work.set_all(deadline)
         settled += work.worked
     if not done and not settled:
@@ -82,7 +82,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
     return done
 
 
-class _Directories:
+class _DirectorySetter:
     """Sets the directories of a shard and notes from time to time how far it is."""
 
     def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: Tree) -> None:

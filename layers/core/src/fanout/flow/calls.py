@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 UseCase = Callable[..., Json]
 HandsBack = Callable[[Json, Context], Json]
+# Begins an attempt of a state inside of this function's: its context, whose ledger is kept for the whole walk.
+Begin = Callable[[str], AbstractContextManager[Context]]
 
 
 class StackSettings(Struct, frozen=True):
@@ -41,7 +43,7 @@ class StackSettings(Struct, frozen=True):
     maps: Callable[[], MapRuns] | None = None
     starts: Callable[[], Starts] | None = None
     probe_directories: ProbeDirectories | None = None
-    begin: Callable[[str], AbstractContextManager[Context]] | None = None
+    begin: Begin | None = None
 
 
 def load(name: str) -> Any:

@@ -22,15 +22,14 @@ writes is then newer than the listing, and no write of this run replaces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fanout.facts import tuning
-from fanout.flow.calls import StackSettings
+from fanout.flow.calls import Begin, StackSettings
 from fanout.flow.steps import STEPS, WALKED, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
@@ -41,8 +40,6 @@ from fanout.request.request import is_fenced
 from fanout.shards.rounds import RoundRecord
 from fanout.work.context import Context
 
-# Begins an attempt of a state inside of this function's: its context, whose ledger is kept for the whole walk.
-Begin = Callable[[str], AbstractContextManager[Context]]
 DEFINITION = Path(__file__).with_name("transfer.json")
 FIRST, ASKS = "CheckMount", "HowFar?"
 # The places that the walk does not go on from.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 1_000
 _PIPE_BYTES = 1 << 20
 # The directory, its names and the three columns of numbers.
-_Packed = tuple[str, str, bytes, bytes, bytes]
+_PackedColumns = tuple[str, str, bytes, bytes, bytes]
 
 
 @contextmanager
@@ -51,8 +51,8 @@ def listed_apart(listing: Callable[[], Iterator[Listed]], forks: bool) -> Iterat
         gc.unfreeze()
 
 
-def _tell(listed: Iterator[Listed], send: Callable[[list[Listed | _Packed]], None]) -> None:
-    held: list[Listed | _Packed] = []
+def _tell(listed: Iterator[Listed], send: Callable[[list[Listed | _PackedColumns]], None]) -> None:
+    held: list[Listed | _PackedColumns] = []
     entries = 0
     for one in listed:
         held.append(_packed(one))
@@ -63,7 +63,7 @@ def _tell(listed: Iterator[Listed], send: Callable[[list[Listed | _Packed]], Non
     send(held)
 
 
-def _packed(listed: Listed) -> Listed | _Packed:
+def _packed(listed: Listed) -> Listed | _PackedColumns:
     """Columns as few values, which are handed over much faster; no name of a file system holds a ``/``."""
     if isinstance(listed, Entry) or listed.etags:
         return listed
@@ -76,7 +76,7 @@ def _packed(listed: Listed) -> Listed | _Packed:
     return listed.directory, "/".join(listed.names), sizes, mtimes, changed
 
 
-def _unpacked(packed: Listed | _Packed) -> Listed:
+def _unpacked(packed: Listed | _PackedColumns) -> Listed:
     if not isinstance(packed, tuple):
         return packed
     directory, names, sizes, mtimes, changed = packed

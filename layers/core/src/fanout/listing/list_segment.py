@@ -52,7 +52,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
-    notes = _Notes(segment, context, writer)
+    notes = _ProgressNotes(segment, context, writer)
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree, met_in("source", plan, context.ledger))
@@ -138,7 +138,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
 _ENTRIES_A_LOOK = 256
 
 
-class _Notes:
+class _ProgressNotes:
     """Progress of a segment's listing, for people who watch the run."""
 
     def __init__(self, segment: Segment, context: Context, writer: SegmentWriter) -> None:
@@ -154,7 +154,7 @@ class _Notes:
         self._notes.end(self._writer.listed.count)
 
 
-def _late(context: Context, deadline: Deadline, notes: _Notes, number: int) -> bool:
+def _late(context: Context, deadline: Deadline, notes: _ProgressNotes, number: int) -> bool:
     if number % _ENTRIES_A_LOOK == 0:
         now = context.clock.now()
         notes.look(now)
@@ -165,7 +165,7 @@ def _late(context: Context, deadline: Deadline, notes: _Notes, number: int) -> b
 class _Budget:
     """The budget of a segment: entries, and time from the first of them; at least some entries fit always."""
 
-    def __init__(self, segment: Segment, context: Context, notes: _Notes) -> None:
+    def __init__(self, segment: Segment, context: Context, notes: _ProgressNotes) -> None:
         self._notes = notes
         self._entries = min(segment.budget_entries, tuning.SEGMENT_ENTRIES)
         self._seconds = segment.budget_seconds

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.listing.deciding.decisions import Decision
-from fanout.listing.naming.placement import Placement
+from fanout.listing.naming.placement import Find, Placement
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.ports.tree import Tree
@@ -43,9 +43,8 @@ class Pair(Struct, frozen=True):
     heads: int = 0
 
 
-Find = Callable[[str], Entry | None]
 Question = Callable[[], Pair]
-Work = Callable[[], None]
+Lookup = Callable[[], None]
 
 
 def found_for_listing(tree: Tree) -> Find:
@@ -82,7 +81,7 @@ class LookupQueue:
         self._ask, self._settle = ask, settle
         # Starts a thread only for a question that waits.
         self._pool = ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="look-up")
-        self._waiting: deque[tuple[Pair | Future[Pair] | Work, int]] = deque()
+        self._waiting: deque[tuple[Pair | Future[Pair] | Lookup, int]] = deque()
         self._files = 0
 
     def __enter__(self) -> LookupQueue:
@@ -106,14 +105,14 @@ class LookupQueue:
         else:
             self._wait(self._pool.submit(answer), 1)
 
-    def run(self, work: Work, files: int = 1) -> None:
+    def run(self, work: Lookup, files: int = 1) -> None:
         """Call ``work`` in order, after the pairs before it; ``files`` counts what it holds in memory."""
         if self._waiting:
             self._wait(work, files)
         else:
             work()
 
-    def _wait(self, one: Pair | Future[Pair] | Work, files: int) -> None:
+    def _wait(self, one: Pair | Future[Pair] | Lookup, files: int) -> None:
         self._waiting.append((one, files))
         self._files += files
         self._settle_down_to(WAITING, WAITING_FILES)

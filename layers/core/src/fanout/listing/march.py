@@ -19,12 +19,12 @@ from fanout.request.options import Compare, OnConflict
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 
-Pair = tuple[Entry | None, Entry | None]
+BothEnds = tuple[Entry | None, Entry | None]
 # Files in columns: of both ends under the same names, or of the source where the destination lacks all of them.
 Columns = tuple[FileColumns, FileColumns | None]
 
 
-def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pair]:
+def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[BothEnds]:
     """Pairs of (source, destination) with the same path, in path order; ``None`` where one end lacks it.
 
     Both streams must be sorted by ``sort_key``; one entry of each is held.
@@ -47,7 +47,7 @@ def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pai
 _APART = 16
 
 
-def merge_columns(source: Iterator[Listed], destination: Iterator[Listed]) -> Iterator[Pair | Columns]:
+def merge_columns(source: Iterator[Listed], destination: Iterator[Listed]) -> Iterator[BothEnds | Columns]:
     """``merge`` for listings with files in columns, which stay together where they can: see ``Columns``."""
     left, right = _Stream(source), _Stream(destination)
     one, two = left.following(), right.following()
@@ -129,7 +129,7 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 Lengths = Callable[[FileColumns, FileColumns], list[int]]
-Pairs = Iterable[Pair | Columns]
+Pairs = Iterable[BothEnds | Columns]
 PlaceOf = Callable[[Entry], Placement]
 
 
@@ -162,7 +162,7 @@ class Together:
         self._new = settles and not plan.version
         self._split_bytes = request.limits.split_bytes
 
-    def apart(self, pairs: Pairs) -> Iterator[Columns | Pair]:
+    def apart(self, pairs: Pairs) -> Iterator[Columns | BothEnds]:
         """Files that are settled together in columns, and all other pairs one by one."""
         for source, destination in pairs:
             if not isinstance(source, FileColumns):
@@ -180,7 +180,7 @@ class Together:
         taken = self._filters.take_all or self._filters.take_files(files)
         return taken and self._place_of(files.first()).reason is None
 
-    def _unchanged_apart(self, source: FileColumns, destination: FileColumns) -> Iterator[Columns | Pair]:
+    def _unchanged_apart(self, source: FileColumns, destination: FileColumns) -> Iterator[Columns | BothEnds]:
         if not (self._unchanged and self._taken(source)):
             yield from zip(source.entries(), destination.entries(), strict=True)
             return
@@ -195,7 +195,7 @@ class Together:
             yield from zip(source.part(start, end).entries(), destination.part(start, end).entries(), strict=True)
             start, unchanged = end, not unchanged
 
-    def _new_apart(self, files: FileColumns) -> Iterator[Columns | Pair]:
+    def _new_apart(self, files: FileColumns) -> Iterator[Columns | BothEnds]:
         together = self._new and INSIDE_VERSIONS not in files.directory and self._taken(files)
         if not together:
             yield from ((entry, None) for entry in files.entries())

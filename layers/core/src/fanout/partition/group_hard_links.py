@@ -39,7 +39,7 @@ from fanout.work.name_buckets import listed_rows, spread_rows
 def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
     """Write the shards of names to copy, which are returned, links.json, and a note on further names."""
     linked = plan.keeps_hard_links
-    writer = _Writer(plan, context)
+    writer = _HardLinkWriter(plan, context)
     further = Count()
     for bucket in _buckets(listed, context):
         for names in files_of(bucket, linked=linked):
@@ -84,7 +84,7 @@ def _directories(listed: list[Shard], rewritten: Iterator[list[Any]], context: C
             yield Placed(unchanged=[name.entry]) if right else Placed(copies=[name.entry])
 
 
-class _Writer:
+class _HardLinkWriter:
     """Writes shards of copies, and with each the shard of links that waits for it."""
 
     def __init__(self, plan: Plan, context: Context) -> None:

@@ -75,7 +75,7 @@ class Findings(Struct, frozen=True):
     defaults: Json = field(default_factory=dict)
 
 
-class _Phase(Struct, frozen=True):
+class _PhaseCharts(Struct, frozen=True):
     """The charts of one phase; each is none where there is nothing to draw."""
 
     activity: Activity
@@ -119,12 +119,12 @@ def render_report(findings: Findings) -> str:
     return rendered("report.html.j2", page)
 
 
-def _phase(activity: Activity, tasks: TasksDone) -> _Phase:
+def _phase(activity: Activity, tasks: TasksDone) -> _PhaseCharts:
     """A phase with the charts that show something: none of a short one."""
     if activity.ended - activity.began < _CHART_SECONDS:
-        return _Phase(activity, tasks, None, None, None)
+        return _PhaseCharts(activity, tasks, None, None, None)
     predicted = prediction(activity) if activity.shards >= _PREDICTED_SHARDS else None
-    return _Phase(activity, tasks, over_time(activity), gantt(activity), predicted)
+    return _PhaseCharts(activity, tasks, over_time(activity), gantt(activity), predicted)
 
 
 def _finish_curve(summary: SummaryDocument) -> Curve | None:

@@ -90,7 +90,7 @@ class _Carrier:
         self._left: list[Segment] = []
         self._directories = 0
 
-    def carry(self, part: rules.Part) -> None:
+    def carry(self, part: rules.CarriedPart) -> None:
         match part:
             case rules.CarriedOutcomes():
                 self._outcomes(part)

@@ -133,7 +133,7 @@ def _half_listed(
     return [*records, *(record for record in found if record is not None)], frontier
 
 
-def _parts(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _parts(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.CarriedPart, int]]:
     """All that is taken over, in parts with their weights; each object that is to be there is."""
     outcome_files = [key for record in records for key in record.outcome_files]
     check_held(outcome_files, "outcomes/listed/", ledger)
@@ -151,7 +151,7 @@ def _parts(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 
-def _not_partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _not_partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.CarriedPart, int]]:
     shards = [shard for record in records for shard in record.shards + record.loose]
     names = [file for record in records for file in record.names]
     check_held((shard.key for shard in shards), keys.SHARD_FILES, ledger)
@@ -162,7 +162,7 @@ def _not_partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Itera
         yield rules.CarriedNames(file.key, file.entries), _PART_WEIGHT + file.entries
 
 
-def _partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.Part, int]]:
+def _partitioned(records: Sequence[ListingResults], ledger: Ledger) -> Iterator[tuple[rules.CarriedPart, int]]:
     """The shards; one whose copies have further names goes together with these."""
     found = read_partition(ledger, sum(map(entries_to_copy, records)))
     shards = {shard.id: shard for shard in found.shards if shard.blocks is None}

@@ -19,9 +19,9 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, looked_up_row
 from fanout.listing.list_destination import DestinationFiles, PublishedNotes, list_destination, noting_failure
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, Find, found_at_destination
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_at_destination
 from fanout.listing.manifests.list_manifest import looked_up_there
-from fanout.listing.naming.placement import Naming, naming_of
+from fanout.listing.naming.placement import Find, Naming, naming_of
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
@@ -124,7 +124,7 @@ def _paths(carried: rules.Carried, plan: Plan, ledger: Ledger) -> Iterator[str]:
         yield from _paths_of(part, place_of, earlier)
 
 
-def _paths_of(part: rules.Part, place_of: Naming, earlier: Ledger) -> Iterator[str]:
+def _paths_of(part: rules.CarriedPart, place_of: Naming, earlier: Ledger) -> Iterator[str]:
     match part:
         case rules.CarriedOutcomes():
             for outcomes in earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row))):

@@ -83,14 +83,14 @@ class CarriedNames(Struct, frozen=True, tag_field="kind", tag="names"):
     entries: int
 
 
-Part = CarriedOutcomes | CarriedBigFile | CarriedDirectories | CarriedShard | CarriedLinks | CarriedNames
+CarriedPart = CarriedOutcomes | CarriedBigFile | CarriedDirectories | CarriedShard | CarriedLinks | CarriedNames
 
 
 class Carried(Struct, frozen=True):
     """The work that one ListSegment takes over from an earlier run."""
 
     run_id: str
-    parts: list[Part]
+    parts: list[CarriedPart]
 
 
 def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:
@@ -131,9 +131,9 @@ def better(known: Outcome | None, other: Outcome) -> Outcome:
     return other if known is None or known.result in TROUBLE else known
 
 
-def chunks(parts: Iterable[tuple[Part, int]]) -> Iterator[list[Part]]:
+def chunks(parts: Iterable[tuple[CarriedPart, int]]) -> Iterator[list[CarriedPart]]:
     """The parts in lists of about ``CARRIED_ENTRIES``, each part with its weight in entries."""
-    held: list[Part] = []
+    held: list[CarriedPart] = []
     weight = 0
     for part, entries in parts:
         if held and weight + entries > CARRIED_ENTRIES:

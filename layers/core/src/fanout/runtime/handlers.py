@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from msgspec.structs import replace
 
+from fanout.flow.calls import Begin
 from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
 from fanout.flow.steps import STEPS, Step, run_step
 from fanout.ledger.kept import KeptStore
@@ -22,7 +23,6 @@ from fanout.runtime.telemetry import observed
 from fanout.work.context import Context
 
 Handler = Callable[[Json, Any], Json]
-Begin = Callable[[str], AbstractContextManager[Context]]
 # What the command asks a function besides, with no run: by the event's ``step``, and by the function that answers.
 QUESTIONS = {
     ("ExamineNetwork", "CheckMount"): "fanout.runtime.doctor:examine",

@@ -90,7 +90,7 @@ class StagedBlocksTree(UnseenTree):
         self.block_bytes_of_file = big.block_bytes
 
     def open(self, entry: Entry) -> Source:
-        return _StagedBlocks(self)
+        return _StagedPart(self)
 
     def is_staged(self, offset: int) -> bool:
         """Whether the block at this offset has bytes; else it is zeros."""
@@ -107,7 +107,7 @@ class StagedBlocksTree(UnseenTree):
         return data
 
 
-class _StagedBlocks(WholeSource):
+class _StagedPart(WholeSource):
     """The ``Source`` of a part of a big file whose blocks are staged."""
 
     attributes = Attributes()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fanout.copying.copier import Copier
 from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import copy_work
-from fanout.copying.forked_copier import Work
+from fanout.copying.forked_copier import NumberedEntry
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
@@ -83,7 +83,7 @@ class _Unbroken:
         self.take_made = copier.take_made
         self.left_out = 0
 
-    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+    def copy_all(self, entries: Sequence[NumberedEntry], threads: int) -> Iterator[tuple[int, Outcome]]:
         for index, outcome in self._copier.copy_all(entries, threads):
             if self._may_leave and outcome.reason is Reason.STAGED_BROKEN:
                 self.left_out += 1

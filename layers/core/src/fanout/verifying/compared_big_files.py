@@ -83,7 +83,7 @@ def _compared(
     return ComparedEntry(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
 
 
-class _End(Struct, frozen=True):
+class _BigFileEnd(Struct, frozen=True):
     """An end of a big file: its blocks, if they were read, its pins, and what they or the store tell of the whole.
 
     ``seen`` is ``None`` where not all blocks were read and the store tells nothing.
@@ -99,16 +99,16 @@ class _End(Struct, frozen=True):
         return next((receipt for receipt in self.receipts if receipt.reason is not None), None)
 
 
-def _end(end: End, big: BigFile, parts: list[Shard], ledger: Ledger) -> _End:
+def _end(end: End, big: BigFile, parts: list[Shard], ledger: Ledger) -> _BigFileEnd:
     receipts = _receipts(ledger, [end.receipts_id(part.id) for part in parts])
     pins = list(dict.fromkeys(receipt.etag for receipt in receipts))
     if len(receipts) < big.blocks:
         stored = ledger.find(keys.stored_key(big.id, end.value), StoredWhole)
         if stored is None:
-            return _End(receipts, pins, None)
-        return _End([], [stored.pin], Seen({CRC64NVME: stored.crc64nvme}, stored.attributes))
+            return _BigFileEnd(receipts, pins, None)
+        return _BigFileEnd([], [stored.pin], Seen({CRC64NVME: stored.crc64nvme}, stored.attributes))
     is_read = all(receipt.reason is None for receipt in receipts)
-    return _End(receipts, pins, _seen(big, end, receipts, ledger) if is_read else None)
+    return _BigFileEnd(receipts, pins, _seen(big, end, receipts, ledger) if is_read else None)
 
 
 def _sums(receipt: Receipt) -> tuple[int | None, str]:

@@ -26,7 +26,7 @@ from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.seen import Seen, UnreadEnd, content_difference, shared
 
 # An entry to compare, the look at it at the source, and the result where the destination holds the same.
-Work = tuple[Entry, Callable[[], UnreadEnd], Result]
+ToCompare = tuple[Entry, Callable[[], UnreadEnd], Result]
 
 
 class ComparedEntry(Struct, frozen=True):

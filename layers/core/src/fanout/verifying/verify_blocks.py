@@ -31,7 +31,7 @@ from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
 
 # Raises ``ItemError`` for the block of an index that is not as it should be.
-Check = Callable[[int], None]
+CheckBlock = Callable[[int], None]
 
 
 def verify_blocks(shard: Shard, context: Context) -> TaskProgress:
@@ -100,7 +100,7 @@ class _Reader:
 
 def _check_of_destination(
     big: BigFile, received: dict[int, Receipt], destination: Tree, ledger: Ledger, reader: _Reader
-) -> Check:
+) -> CheckBlock:
     """Raises ``ItemError`` for a block that the destination does not hold as it was received."""
     found = destination.find_stored(big.entry.placed.path)
     if found is None or found.entry.size != big.entry.size:
@@ -120,7 +120,7 @@ def _check_of_destination(
 
 def _check_of_source(
     shard: Shard, big: BigFile, received: dict[int, Receipt], context: Context, plan: Plan, reader: _Reader
-) -> Check:
+) -> CheckBlock:
     """Raises ``ItemError`` for a block that was received otherwise than the source holds it."""
     if plan.request.between_mounts:
         digested = context.ledger.read_receipts(keys.source_id(shard.id))
@@ -176,7 +176,9 @@ def _whole_received(big: BigFile, ledger: Ledger) -> int:
     return whole_checksum(big, [receipts[index] for index in sorted(receipts)])
 
 
-def _checked(big: BigFile, left: list[tuple[int, int]], checks: Sequence[Check], task: ShardTask) -> dict[int, Outcome]:
+def _checked(
+    big: BigFile, left: list[tuple[int, int]], checks: Sequence[CheckBlock], task: ShardTask
+) -> dict[int, Outcome]:
     def check(index: int) -> Outcome:
         try:
             for one in checks:

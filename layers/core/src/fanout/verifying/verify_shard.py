@@ -34,7 +34,7 @@ from fanout.verifying.earlier_proofs import EarlierProof, proofs_about
 from fanout.verifying.moved import in_move, pin_of_directory, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.sums.seen import UnreadEnd
-from fanout.verifying.verifier import ComparedEntry, Verifier, Work
+from fanout.verifying.verifier import ComparedEntry, ToCompare, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
 from fanout.verifying.verify_rules import rules_of, write_indexes
 from fanout.work.context import Context
@@ -46,16 +46,16 @@ class SecondLook(Struct, frozen=True):
 
     destination: Tree
     proofs: Mapping[str, EarlierProof]
-    compare: Callable[[Work], ComparedEntry]
+    compare: Callable[[ToCompare], ComparedEntry]
     links: Mapping[str, str]
 
     def at(
         self,
-        left: list[tuple[int, Work]],
-        rest: list[tuple[int, Work]],
+        left: list[tuple[int, ToCompare]],
+        rest: list[tuple[int, ToCompare]],
         threads: int,
         deadline: Deadline,
-        unfinished: list[tuple[int, Work]],
+        unfinished: list[tuple[int, ToCompare]],
     ) -> Iterator[tuple[int, ComparedEntry]]:
         """Yield what is equal by an earlier proof; ``rest`` gets all that is to be compared."""
         proven = {}
@@ -70,7 +70,7 @@ class SecondLook(Struct, frozen=True):
             else:
                 yield index, verified
 
-    def _look(self, item: Work) -> ComparedEntry | None:
+    def _look(self, item: ToCompare) -> ComparedEntry | None:
         entry = item[0]
         if entry.kind is Kind.DIRECTORY:
             return self.compare(item)
@@ -139,7 +139,7 @@ def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
 
 
 def _verify(
-    left: list[tuple[int, Work]],
+    left: list[tuple[int, ToCompare]],
     links: dict[str, str],
     verifier: Verifier,
     task: ShardTask,
@@ -154,15 +154,15 @@ def _verify(
     unknown: list[int] = []
     held: list[int] = []
     digest = DirectoryDigests()
-    cut_off: list[tuple[int, Work]] = []
+    cut_off: list[tuple[int, ToCompare]] = []
     entries = {index: item[0] for index, item in left}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
-    def check(item: Work) -> ComparedEntry:
+    def check(item: ToCompare) -> ComparedEntry:
         entry = item[0]
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
-    rest: list[tuple[int, Work]] = []
+    rest: list[tuple[int, ToCompare]] = []
     proofs = proofs_about(entries.values(), plan, ledger)
     look = SecondLook(task.context.destination(plan), proofs, check, links)
     known = look.at(left, rest, threads, task.deadline, cut_off)
@@ -202,7 +202,7 @@ def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
     return frozenset({index: outcome for index, outcome in outcomes if outcome.result is Result.COPIED})
 
 
-def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
+def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, ToCompare]:
     def look_at(entry: Entry) -> Callable[[], UnreadEnd]:
         return lambda: source_look(entry, source, verifier)
 

@@ -17,12 +17,12 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 _OF_A_THREAD = 2
 # Works on an item; yields whenever it would have to wait for an answer under way.
-Work = Callable[[Item], Generator[None, None, Done]]
+Operation = Callable[[Item], Generator[None, None, Done]]
 
 
 def overlap_on(
     items: Iterable[tuple[int, Item]],
-    work: Work[Item, Done],
+    work: Operation[Item, Done],
     most_threads: int,
     may_wait: Callable[[Item], bool],
     deadline: Deadline,

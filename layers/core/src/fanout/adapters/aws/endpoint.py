@@ -22,7 +22,7 @@ class Endpoint(Struct, frozen=True):
     url: str = ""
 
 
-class Location(NamedTuple):
+class BucketAddress(NamedTuple):
     """The parts of a bucket's address: ``origin`` + ``root`` + the encoded key is a URL."""
 
     origin: str
@@ -36,7 +36,7 @@ def suffix_of(region: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def locate(endpoint: Endpoint, bucket: str) -> Location:
+def locate(endpoint: Endpoint, bucket: str) -> BucketAddress:
     """The bucket's address: virtual-hosted, or path style for a custom URL or a name that is no DNS label.
 
     Raises ``InvalidRequest`` for a name that no bucket can have.
@@ -49,9 +49,9 @@ def locate(endpoint: Endpoint, bucket: str) -> Location:
         host = f"[{host}]" if ":" in host else host
         if parts.port and parts.port != _DEFAULT_PORTS.get(parts.scheme):
             host = f"{host}:{parts.port}"
-        return Location(f"{parts.scheme}://{host}", host, f"/{bucket}/")
+        return BucketAddress(f"{parts.scheme}://{host}", host, f"/{bucket}/")
     host = f"s3.{endpoint.region}.{suffix_of(endpoint.region)}"
     if len(bucket) <= 63 and _LABEL.issuperset(bucket):
         host = f"{bucket}.{host}"
-        return Location(f"https://{host}", host, "/")
-    return Location(f"https://{host}", host, f"/{bucket}/")
+        return BucketAddress(f"https://{host}", host, "/")
+    return BucketAddress(f"https://{host}", host, f"/{bucket}/")

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _CODES = ("__type", "ErrorCode", "Code", "code")
 
 
-class _Call(Struct, frozen=True):
+class _ServiceCall(Struct, frozen=True):
     """A request to a service; ``action`` is IAM's, ``about`` what is asked about."""
 
     action: str
@@ -54,15 +54,15 @@ class Service:
 
         Raises ``AccessDenied``, ``NotFound``, ``Throttled``, ``Transient``, or ``Unreachable`` where no answer comes.
         """
-        return self._ask(_Call(action, about, "GET", path, encode_query(query.items())), read)
+        return self._ask(_ServiceCall(action, about, "GET", path, encode_query(query.items())), read)
 
     def post(self, action: str, about: str, target: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """The same of a POST to an operation in the protocol JSON 1.0; ``target`` names it."""
         headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": target}
         document = json.dumps(body).encode()
-        return self._ask(_Call(action, about, "POST", "/", headers=headers, body=document), read)
+        return self._ask(_ServiceCall(action, about, "POST", "/", headers=headers, body=document), read)
 
-    def _ask(self, call: _Call, read: Callable[[Any], T]) -> T:
+    def _ask(self, call: _ServiceCall, read: Callable[[Any], T]) -> T:
         digest = sha256(call.body or b"").hexdigest()
         place = (call.method, self._host, call.path, call.query)
         signed = self._signer.sign(*place, call.headers, credentials_from_environment(), time.time(), digest)

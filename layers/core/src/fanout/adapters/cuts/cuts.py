@@ -80,7 +80,7 @@ def _share(entries: float, ways: int) -> float:
     return max(PIECE_ENTRIES, entries / max(1, ways))
 
 
-class _Looked:
+class _LookedInto:
     """A directory that was looked into; ``guess`` is the estimate for each subdirectory that was not."""
 
     def __init__(self, level: Level, contents: Contents) -> None:
@@ -88,7 +88,7 @@ class _Looked:
         self.depth = level.directory.count("/")
         # The next one is the last; this order is unrelated to sizes.
         self.others = sorted(contents.directories, key=lambda one: crc32(os.fsencode(one)))
-        self.below: list[_Looked] = []
+        self.below: list[_LookedInto] = []
         self.entries = sum(mark.entries for mark in contents.marks)
         self.total = self.guess = 0.0
 
@@ -118,8 +118,8 @@ class Survey:
     def __init__(self, segment: Segment, ways: int) -> None:
         self._ways = ways
         self._first = levels(segment)
-        self._looked: list[_Looked] = []
-        self._parents: dict[str, _Looked] = {}
+        self._looked: list[_LookedInto] = []
+        self._parents: dict[str, _LookedInto] = {}
 
     def next(self, most: int) -> list[Level]:
         """Return at most ``most`` directories to look into, the largest first; none once the pieces are even."""
@@ -138,7 +138,7 @@ class Survey:
 
     def add(self, level: Level, contents: Contents) -> None:
         """Take the contents of a directory; empty contents if it cannot be read."""
-        looked = _Looked(level, contents)
+        looked = _LookedInto(level, contents)
         self._looked.append(looked)
         above = self._parents.get(level.directory)
         if above is not None and not level.after:
@@ -149,7 +149,7 @@ class Survey:
         self._count()
         return even_cuts((mark for one in self._looked for mark in one.marks()), self._ways)
 
-    def _tops(self) -> list[_Looked]:
+    def _tops(self) -> list[_LookedInto]:
         return [one for one in self._looked if one.level.directory not in self._parents]
 
     def _count(self) -> None:

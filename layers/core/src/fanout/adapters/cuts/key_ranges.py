@@ -39,7 +39,7 @@ Page = tuple[Sequence[str], bool]
 Probe = Callable[[Sequence[str], int], Sequence[Page]]
 
 
-class _Range(Struct):
+class _KeyRange(Struct):
     """The keys after ``after`` up to ``until``; ``seen`` are the first of them, ``whole`` if that is all."""
 
     after: str
@@ -121,7 +121,7 @@ def marks_of_keys(
     alphabet.learn(seen)
     top = _top(left, alphabet, seen)
     until = _earlier(seen[0][: alphabet.common] + top + AFTER_ALL, until)
-    ranges = [_Range(after, until, seen, whole=False)]
+    ranges = [_KeyRange(after, until, seen, whole=False)]
     while left.count > 0 and len(ranges) < 2 * ways:
         estimates = _estimates(ranges, alphabet)
         if len(ranges) >= ways and max(estimates) <= _MOST_MEDIANS * _median(estimates):
@@ -133,7 +133,7 @@ def marks_of_keys(
     return _marks(sorted(ranges, key=lambda one: one.after.encode()), alphabet, ways)
 
 
-def _marks(ranges: list[_Range], alphabet: _Alphabet, ways: int) -> list[Mark]:
+def _marks(ranges: list[_KeyRange], alphabet: _Alphabet, ways: int) -> list[Mark]:
     """Marks between the keys that were seen of the first range, a mark before each other one, and some inside each.
 
     A range with a gap that was not probed looks larger than it is, so none counts more than some ordinary ones.
@@ -205,7 +205,7 @@ def _spread(low: int, high: int, probes: _Probes) -> list[int]:
     return [low + (high - low) * number // count for number in range(1, count + 1)]
 
 
-def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
+def _cut(wide: list[_KeyRange], ranges: list[_KeyRange], probes: _Probes, alphabet: _Alphabet) -> bool:
     """Cut the unseen rest of ranges into equal parts; false if no range has a path to cut at."""
     parts = min(_PARTS, 1 + max(1, min(tuning.CUT_PROBES_AT_ONCE, probes.count) // max(1, len(wide))))
     cuts = [_between(one, alphabet, parts) for one in wide]
@@ -220,11 +220,11 @@ def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _A
             inside = [key for key in found if key.encode() <= end]
             alphabet.learn(inside)
             if inside:
-                ranges.append(_Range(path, until, inside, whole=not more or len(inside) < len(found)))
+                ranges.append(_KeyRange(path, until, inside, whole=not more or len(inside) < len(found)))
     return bool(wide)
 
 
-def _between(one: _Range, alphabet: _Alphabet, parts: int) -> list[str]:
+def _between(one: _KeyRange, alphabet: _Alphabet, parts: int) -> list[str]:
     """Paths that cut the unseen rest of a range into equal parts; fewer if paths cannot lie that close."""
     low, high = alphabet.position(one.seen[-1]), alphabet.position(one.until)
     last, end = one.seen[-1].encode(), one.until.encode()
@@ -244,7 +244,7 @@ def _median(values: list[float]) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:
+def _estimates(ranges: list[_KeyRange], alphabet: _Alphabet) -> list[float]:
     """Estimate how many keys each range holds: its width times the density of the keys seen in it.
 
     A gap among the seen keys makes a range look emptier than it is, so the ordinary density is the minimum.

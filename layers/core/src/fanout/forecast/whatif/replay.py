@@ -52,13 +52,13 @@ class Replay(Struct, frozen=True):
 
 def replay(jobs: Sequence[Job], functions: int, bounds: list[Bound], between: float = 0.0) -> Replay:
     """The jobs with so many functions at once; ``between`` are seconds until one takes the next job."""
-    state = _State(jobs, functions, bounds, between)
+    state = _ReplayState(jobs, functions, bounds, between)
     while state.busy:
         state.step()
     return Replay(state.last_end, state.function_seconds, dict(state.bound), credits_left(bounds))
 
 
-class _State:
+class _ReplayState:
     """The moment ``now``. All that work go at the same share of their speed; ``work`` is the sum of that so far."""
 
     def __init__(self, jobs: Sequence[Job], functions: int, bounds: list[Bound], between: float) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 _SECOND_NS = 1_000_000_000
 
 # The time that a store reported, as its earliest and latest possible value: a header holds whole seconds.
-Reading = tuple[int, int]
+ClockReading = tuple[int, int]
 
 
 class Ahead(Struct, frozen=True):
@@ -29,7 +29,7 @@ UNKNOWN = Ahead(1, 10**18)
 SAME = Ahead(0, 0)
 
 
-def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
+def ahead_of(before: ClockReading, source: ClockReading, after: ClockReading) -> Ahead:
     """Bounds from three readings: two of the destination with one of the source between them."""
     return Ahead(before[0] - source[1], after[1] - source[0])
 

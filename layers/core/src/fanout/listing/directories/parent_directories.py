@@ -15,7 +15,8 @@ from msgspec import to_builtins
 
 from fanout.ledger import keys
 from fanout.listing.directories.parents import SeenParents, Shown
-from fanout.listing.lookups import Find, found_for_listing
+from fanout.listing.lookups import found_for_listing
+from fanout.listing.naming.placement import Find
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError

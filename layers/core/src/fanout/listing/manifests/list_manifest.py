@@ -18,10 +18,10 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import looked_up_from_row
 from fanout.listing.intake import Add, Intake
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_destination, found_for_listing
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, found_at_destination, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
-from fanout.listing.naming.placement import Placement, naming_of
+from fanout.listing.naming.placement import Find, Placement, naming_of
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason

@@ -26,7 +26,7 @@ from fanout.request.units import parse_time
 # The format of an ETag from S3; any other text would go unchecked from the manifest into a request's header.
 _ETAG = re.compile(r'"?([0-9a-fA-F]{32}(?:-[0-9]{1,5})?)"?')
 _NO_OBJECT = {"islatest": "false", "isdeletemarker": "true"}
-Fields = Mapping[str, Any]
+RowFields = Mapping[str, Any]
 
 
 class BrokenRow(Exception):
@@ -66,7 +66,7 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     return Row(path, entry, may_be_missing=may_be_missing, of_verification=of_verification)
 
 
-def _json_fields(text: str) -> Fields:
+def _json_fields(text: str) -> RowFields:
     try:
         value = json_value(text)
     except ValueError as error:
@@ -80,7 +80,7 @@ def _json_fields(text: str) -> Fields:
     return value
 
 
-def _csv_fields(text: str, part: ManifestPart) -> Fields:
+def _csv_fields(text: str, part: ManifestPart) -> RowFields:
     fields = csv_row(text)
     if len(fields) != len(part.columns):
         raise BrokenRow(f"has {len(fields)} fields, not {len(part.columns)} ({', '.join(part.columns)})")
@@ -102,11 +102,11 @@ def csv_row(text: str) -> list[str]:
         raise BrokenRow(f"is no CSV ({error}); a name with a line break is written in JSON lines") from error
 
 
-def _is_no_object(fields: Fields) -> bool:
+def _is_no_object(fields: RowFields) -> bool:
     return any(str(fields.get(name)).lower() == value for name, value in _NO_OBJECT.items())
 
 
-def _path(fields: Fields, request: Request) -> str | None:
+def _path(fields: RowFields, request: Request) -> str | None:
     """The path below the source; ``None`` for a key that is not below it."""
     if isinstance(fields.get(PATH), str):
         return str(fields[PATH])
@@ -135,7 +135,7 @@ def _reason_against(path: str, request: Request) -> Reason | None:
     return reason_against_file_path(path)
 
 
-def _entry(path: str, fields: Fields) -> Entry | None:
+def _entry(path: str, fields: RowFields) -> Entry | None:
     """The entry that a listing would show, if the row gives size, ETag and time."""
     size, etag = str(fields.get("size", "")), _ETAG.fullmatch(str(fields.get("etag", "")))
     modified_ns = parse_time(str(fields.get("last_modified", fields.get("lastmodifieddate", ""))))

@@ -9,17 +9,17 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 
 
-class _Pace(Struct, frozen=True):
+class _ForecastThreads(Struct, frozen=True):
     threads: int
 
 
-class _Paced(Struct, frozen=True):
+class _ForecastRead(Struct, frozen=True):
     """The part of forecast.json that a task reads."""
 
-    pace: _Pace
+    pace: _ForecastThreads
 
 
 def threads_of(ledger: Ledger) -> int:
     """The threads; all of them in a run that has no forecast."""
-    found = ledger.find(keys.FORECAST, _Paced)
+    found = ledger.find(keys.FORECAST, _ForecastRead)
     return tuning.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads

@@ -91,7 +91,7 @@ def _given_up() -> int:
 _IN_A_ROW = 8
 
 
-_Found = TypeVar("_Found")
+_Answer = TypeVar("_Answer")
 
 
 class Stats:
@@ -100,7 +100,7 @@ class Stats:
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
-    def each(self, ask: Callable[[Sequence[str]], list[_Found]], names: Sequence[str]) -> list[_Found]:
+    def each(self, ask: Callable[[Sequence[str]], list[_Answer]], names: Sequence[str]) -> list[_Answer]:
         """The answers of ``ask`` for the names, in their order; threads ask for some names at a time."""
         waited = Waited()
         found = ask(names[:_IN_A_ROW])
