@@ -30,8 +30,8 @@ from benchmarks.data_sets import DATA_SETS, MIB, DataSet, make
 from benchmarks.lab import BINARY, MEMORY, calibration
 from benchmarks.measure import Sample, Source, measure
 from benchmarks.run import SCRATCH
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work, loads_of
-from fanout.efs.model import FileSystemState
 from fanout.forecast.credits import throughput_seconds
 from fanout.forecast.forecast import Limit, forecast
 from fanout.model.file_system import ThroughputMode

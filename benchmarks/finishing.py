@@ -44,7 +44,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.partitioned import Links, LinkShard, MapItem
-from fanout.shards.rounds import RoundRecord
+from fanout.shards.round_records import RoundRecord
 
 NAMES_A_FILE = 100
 DIRECTORIES_ABOVE = 200

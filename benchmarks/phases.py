@@ -48,7 +48,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
-from fanout.shards.rounds import whole_listing
+from fanout.shards.round_records import whole_listing
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.work.context import Context
 

@@ -14,7 +14,7 @@ from typing import Any
 from fanout.flow.calls import StackSettings
 from fanout.flow.steps import MOUNTING, STEPS, Mount, run_step
 from fanout.flow.walker import StateFailed, Walker, by_class
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json

@@ -15,10 +15,10 @@ from fanout_cli.selftest import cleanup
 from fanout_cli.selftest.budget import MARGIN, Expected, SelftestBudget, expect, expect_removal
 from fanout_cli.selftest.cases import DELETED_EVERY, SelftestPlace, cases_of, removal_requests
 from fanout_cli.selftest.cleanup import remove_all
-from fanout_cli.selftest.data import DataSets, delete_keys, name_of, remove_prefix
+from fanout_cli.selftest.data_sets import DataSets, delete_keys, name_of, remove_prefix
+from fanout_cli.selftest.data_sizes import PROFILES
 from fanout_cli.selftest.page import write
 from fanout_cli.selftest.runner import CaseRow, Runner, fill
-from fanout_cli.selftest.sizes import PROFILES
 from fanout_cli.selftest.whole import bucket_of
 from fanout_cli.stacks import Stack, deployed_stack
 from tests.cli.conftest import BUCKET, Aws

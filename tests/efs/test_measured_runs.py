@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec import field
 
-from fanout.efs.model import most_credits
+from fanout.efs.capacity import most_credits
 from fanout.facts import aws, tuning
 from fanout.facts.units import GIB, MIB
 from fanout.ledger.ledger import Ledger
@@ -16,7 +16,7 @@ from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient, Unreachable
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, METRICS, PERMITTED, Described, Reading, ThroughputMode
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.tasks.threads import threads_of
+from fanout.shards.tasks.forecast_threads import threads_of
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter

@@ -12,7 +12,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.flow.short_way import FIRST, definition, places
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import Transient

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState, Load
 from fanout.efs.load import RequestCount, Work, loads_of
-from fanout.efs.model import FileSystemState, Load
 from fanout.facts.prices import PRICES, prices_with
 from fanout.facts.units import GIB, KIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState, baseline, most_credits, reserve_bytes
 from fanout.efs.load import Work
-from fanout.efs.model import FileSystemState, baseline, most_credits, reserve_bytes
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.credits import paced_drains

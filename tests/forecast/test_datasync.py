@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work
-from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.facts.units import GIB

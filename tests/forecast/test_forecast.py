@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, rates_of
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work
-from fanout.efs.model import FileSystemState
 from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.efs.calibration import rates_of
+from fanout.efs.capacity import Load
 from fanout.efs.load import loads_of
-from fanout.efs.model import Load
 from fanout.facts import aws, tuning
 from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB

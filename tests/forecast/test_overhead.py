@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from fanout.efs.capacity import Load
 from fanout.efs.load import Work
-from fanout.efs.model import Load
 from fanout.efs.phase_cost import Overhead, PhaseCost
 from fanout.facts import tuning
 from fanout.facts.units import GIB, MIB

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from msgspec import convert
 
 from fanout.copying.record_shard_failure import record_shard_failure
-from fanout.efs.model import most_credits
+from fanout.efs.capacity import most_credits
 from fanout.facts import tuning
 from fanout.facts.units import GIB, MIB
 from fanout.model.document import Json

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.write_order import WriteOrder
 from fanout.model.errors import Transient
-from tests.ledger.test_kept import RUN, WAITS, answer
+from tests.ledger.test_kept_store import RUN, WAITS, answer
 from tests.support.memory_store import MemoryStore
 
 
@@ -175,7 +175,7 @@ def test_a_summary_is_sent_after_all_else() -> None:
 
 
 def test_a_key_is_written_in_the_order_of_its_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.ledger.kept._WAITING_BYTES", 10)
+    monkeypatch.setattr("fanout.ledger.kept_store._WAITING_BYTES", 10)
 
     class Slow(Written):
         def put(self, key: str, data: bytes) -> None:
@@ -218,7 +218,7 @@ def test_what_is_being_sent_is_read_meanwhile() -> None:
 
 
 def test_many_bytes_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.ledger.kept._WAITING_BYTES", 10)
+    monkeypatch.setattr("fanout.ledger.kept_store._WAITING_BYTES", 10)
     store = Written()
     kept = kept_of(store)
     for number, size in enumerate((6, 6, 11)):
@@ -242,7 +242,7 @@ def test_what_is_new_as_far_as_a_task_knows_waits_and_is_no_other_attempts_when_
 
 
 def test_what_is_new_is_no_other_attempts_either_where_it_fills_what_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.ledger.kept._WAITING_BYTES", 10)
+    monkeypatch.setattr("fanout.ledger.kept_store._WAITING_BYTES", 10)
     store, key = Written(), f"{RUN}segments/round-0001-done.json"
     kept = kept_of(store)
     kept.put(f"{RUN}shards/0.jsonl.gz", bytes(6))

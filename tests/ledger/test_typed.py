@@ -30,7 +30,7 @@ NOT_OF_THE_LEDGER = {
     "checksums/forecast.py": "the table of prices",
     "forecast/between_regions.py": "the table of prices",
     "checksums/rows.py": "the report of a job of S3",
-    "efs/model.py": "the table of quotas",
+    "efs/capacity.py": "the table of quotas",
     "staging/unpack_shard.py": "the answer to the state machine",
     "deleting/remove_directories.py": "the answer to the state machine",
 }

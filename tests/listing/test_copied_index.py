@@ -16,7 +16,7 @@ from fanout.listing.index.copied_index import IndexFiles, IndexPart, IndexRows, 
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.shards.rounds import IndexFile
+from fanout.shards.round_records import IndexFile
 
 THERE = Entry("p", Kind.FILE, 5, 70, 70, '"there"')
 

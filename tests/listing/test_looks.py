@@ -12,7 +12,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Attributes, Found, Kind
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient
 from fanout.request.proven_ends import ends_to_prove, heads_of_look
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryEntryCopier
 from tests.support.memory_files import Stored

@@ -18,7 +18,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ListingIncomplete
 from fanout.model.location import S3Location
 from fanout.model.segment import Segment, cut, no_pruning
-from fanout.shards.rounds import IndexFile
+from fanout.shards.round_records import IndexFile
 from tests.listing.test_earlier_index import FROM_S3, INSIDE_S3, TO_S3, run, world_of
 from tests.support.memory import MemoryTree
 from tests.support.versions import Versions

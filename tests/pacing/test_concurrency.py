@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, Load, baseline, drain, most_credits, reserve_bytes
+from fanout.efs.capacity import FileSystemState, Load, baseline, drain, most_credits, reserve_bytes
 from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
 from fanout.facts.units import GIB, MIB

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState, most_credits, reserve_bytes
 from fanout.efs.load import Work
-from fanout.efs.model import FileSystemState, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish
 from fanout.forecast.estimate import idle_state

@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from fanout.efs.model import baseline, most_credits
+from fanout.efs.capacity import baseline, most_credits
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.model.document import Json

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
+from fanout.efs.capacity import FileSystemState, baseline, burst, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import (

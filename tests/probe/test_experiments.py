@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.efs.model import FileSystemState, most_credits
+from fanout.efs.capacity import FileSystemState, most_credits
 from fanout.efs.probe_result import Experiment
 from fanout.facts.units import GIB, MIB
 from fanout.ledger.documents import document_of, document_row

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
-from fanout.efs.model import most_credits
+from fanout.efs.capacity import most_credits
 from fanout.efs.probe_result import Experiment, ProbeResult
 from fanout.facts.units import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable

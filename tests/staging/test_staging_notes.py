@@ -14,7 +14,7 @@ from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_from_key, n
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.model import RunProgress, progress_of
+from fanout_cli.progress.run_progress import RunProgress, progress_of
 from fanout_cli.progress.text import details
 from tests.support.flow import ManualClock
 from tests.support.two_mounts import TwoMounts

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.books.summary_document import ShardsDone, Status, SummaryDocument, TasksDone, totals_of
-from fanout.efs.model import Drain
+from fanout.efs.capacity import Drain
 from fanout.forecast.credits import Credits
 from fanout.forecast.document import ForecastDocument, forecast_document
 from fanout.forecast.estimate import EstimateFacts, estimate, idle_state

@@ -14,7 +14,7 @@ from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, functions_of, run_step
 from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import find_seal, sealed_for

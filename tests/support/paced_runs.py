@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.efs.model import FileSystemState
+from fanout.efs.capacity import FileSystemState
 from fanout.facts.units import GIB, MIB
 from fanout.ledger import keys
 from fanout.model.file_system import ThroughputMode

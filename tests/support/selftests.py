@@ -6,9 +6,9 @@ from typing import Any
 
 from fanout.ports.finding import fail, ok
 from fanout_cli.selftest.cases import Case, SelftestPlace, cases_of
+from fanout_cli.selftest.data_sizes import PROFILES
 from fanout_cli.selftest.page import document_of
 from fanout_cli.selftest.runner import CaseRow, fill
-from fanout_cli.selftest.sizes import PROFILES
 
 PLACE = SelftestPlace("data-bucket", "20261123t000000")
 ABOUT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fanout.efs.model import FileSystemState, baseline, burst, most_credits
+from fanout.efs.capacity import FileSystemState, baseline, burst, most_credits
 from fanout.facts.units import MIB
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LEAST_SHARE

@@ -13,7 +13,7 @@ from fanout.shards.tasks.attempt import Attempt, attempt_from_key, notes_prefix
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.model import RunProgress, progress_of
+from fanout_cli.progress.run_progress import RunProgress, progress_of
 from fanout_cli.progress.text import details
 from tests.support.two_mounts import TwoMounts
 

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from fanout_cli.command_error import CommandError
+from fanout_cli.commands.common_options import (
+    HERE,
+    JsonOption,
+    LocalOption,
+    RunArgument,
+    StateOption,
+    at_a_stack,
+    command,
+)
 from fanout_cli.commands.help import CommandApp
-from fanout_cli.commands.shared import HERE, JsonOption, LocalOption, RunArgument, StateOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a certificate")]

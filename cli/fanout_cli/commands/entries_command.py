@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fanout.model.outcome import Result
-from fanout_cli.commands.shared import HERE, RunArgument, at_a_stack, command
+from fanout_cli.commands.common_options import HERE, RunArgument, at_a_stack, command
 from fanout_cli.stacks import Where
 
 

@@ -12,8 +12,15 @@ import typer
 
 from fanout.model.file_system import ThroughputMode
 from fanout.request.course import Mode
+from fanout_cli.commands.common_options import (
+    JsonOption,
+    LocalOption,
+    StackOption,
+    StateOption,
+    command,
+    in_first_section,
+)
 from fanout_cli.commands.help import COMMON
-from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command, in_common
 from fanout_cli.places import complete_places, resolved
 from fanout_cli.stacks import find_stack
 
@@ -47,8 +54,8 @@ def estimate_(
     unchanged: Annotated[
         str, _common(help="Entries that are listed and found unchanged; alone, a run that finds nothing to do")
     ] = "0",
-    stack: in_common(StackOption) = None,  # type: ignore[valid-type]
-    local: in_common(LocalOption) = False,  # type: ignore[valid-type]
+    stack: in_first_section(StackOption) = None,  # type: ignore[valid-type]
+    local: in_first_section(LocalOption) = False,  # type: ignore[valid-type]
     unchanged_size: Annotated[
         str,
         _of_trees(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
-from fanout_cli.commands.shared import JsonOption, RequestArgument, StateOption, command
+from fanout_cli.commands.common_options import JsonOption, RequestArgument, StateOption, command
 from fanout_cli.local.errors import LocalRunError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fanout_cli.commands.shared import (
+from fanout_cli.commands.common_options import (
     HERE,
     DetachOption,
     JsonOption,

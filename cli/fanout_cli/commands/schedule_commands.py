@@ -7,8 +7,16 @@ from typing import Annotated
 
 import typer
 
+from fanout_cli.commands.common_options import (
+    HERE,
+    DetachOption,
+    JsonOption,
+    RequestArgument,
+    WatchOption,
+    at_a_stack,
+    command,
+)
 from fanout_cli.commands.help import CommandApp
-from fanout_cli.commands.shared import HERE, DetachOption, JsonOption, RequestArgument, WatchOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name, which its runs carry")]

@@ -12,15 +12,7 @@ from typer._click.exceptions import UsageError
 from fanout.request.course import Mode
 from fanout.request.traits import COMMON
 from fanout_cli.command_error import CommandError
-from fanout_cli.commands.help import QuickCommand
-from fanout_cli.commands.request_options import (
-    field_options,
-    in_words,
-    options_meant,
-    request_of,
-    why_no_option,
-)
-from fanout_cli.commands.shared import (
+from fanout_cli.commands.common_options import (
     DetachOption,
     JsonOption,
     LocalOption,
@@ -28,7 +20,15 @@ from fanout_cli.commands.shared import (
     StateOption,
     command,
     complete_runs,
-    in_common,
+    in_first_section,
+)
+from fanout_cli.commands.help import QuickCommand
+from fanout_cli.commands.request_options import (
+    field_options,
+    in_words,
+    options_meant,
+    request_of,
+    why_no_option,
 )
 from fanout_cli.places import complete_places, resolved
 from fanout_cli.stacks import Where
@@ -82,9 +82,9 @@ DryRunOption = Annotated[
 # The command's own options: those of the first part of the help, and those of its last.
 _COMMON: dict[str, tuple[Any, Any]] = {
     "dry_run": (DryRunOption, False),
-    "detach": (in_common(DetachOption, "FANOUT_DETACH"), False),
-    "stack": (in_common(StackOption), None),
-    "local": (in_common(LocalOption), False),
+    "detach": (in_first_section(DetachOption, "FANOUT_DETACH"), False),
+    "stack": (in_first_section(StackOption), None),
+    "local": (in_first_section(LocalOption), False),
 }
 _LAST: dict[str, tuple[Any, Any]] = {
     "name": (Annotated[str, typer.Option(help="The run's id; default: the mode and the time")], ""),

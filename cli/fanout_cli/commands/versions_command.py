@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fanout_cli.commands.shared import HERE, DetachOption, JsonOption, at_a_stack, command
+from fanout_cli.commands.common_options import HERE, DetachOption, JsonOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 TreeArgument = Annotated[str, typer.Argument(metavar="DESTINATION", help="The published tree: efs://MOUNT/path")]

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
-from fanout.efs.model import FileSystemState
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.probe_result import ProbeResult
 from fanout.facts.aws import EFS_LEAST_BILLED
 from fanout.facts.units import MIB

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from rich.table import Table
 
-from fanout.efs.model import FileSystemState, published
+from fanout.efs.capacity import FileSystemState, published
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import state_in
 from fanout.forecast.whatif.what_if import Other, WhatIf, what_if

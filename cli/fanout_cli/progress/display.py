@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from fanout_cli.loudness import is_quiet
-from fanout_cli.progress.model import RunProgress
+from fanout_cli.progress.run_progress import RunProgress
 from fanout_cli.progress.text import clipped, details, failures_line, fitted, line_of, phases_line
 
 # Chosen: between two lines of a log, and between two JSON lines.

@@ -14,7 +14,7 @@ from fanout.request.plan import Plan
 from fanout.shards.held import last_progress
 from fanout.turns.waiting import Waiting
 from fanout_cli.progress.map_runs import MapCounts
-from fanout_cli.progress.model import WITH_SHARDS, RunLook, course_of
+from fanout_cli.progress.run_progress import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import ShardProgress
 

@@ -12,10 +12,10 @@ from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import TROUBLE
 from fanout.model.shard import Rates
 from fanout.shards.partitioned import shards_of
-from fanout.shards.rounds import RoundRecord
+from fanout.shards.round_records import RoundRecord
 from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout_cli.progress.map_runs import MapCounts
-from fanout_cli.progress.model import ListingProgress
+from fanout_cli.progress.run_progress import ListingProgress
 from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 
 # A page of a listing.

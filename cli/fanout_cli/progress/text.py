@@ -9,7 +9,7 @@ from fanout.model.outcome import Reason
 from fanout.report.text import size, visible
 from fanout.shards.held import BACK_FROM, HeldProgress
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import WITH_SHARDS, PhaseState, RunProgress
+from fanout_cli.progress.run_progress import WITH_SHARDS, PhaseState, RunProgress
 
 # Classes of failures that a line names.
 CLASSES_SHOWN = 3

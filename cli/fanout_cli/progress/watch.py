@@ -15,7 +15,7 @@ from fanout_cli.loudness import is_quiet
 from fanout_cli.progress.display import display_on
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.map_runs import NewestMap
-from fanout_cli.progress.model import progress_of
+from fanout_cli.progress.run_progress import progress_of
 from fanout_cli.runs.runs import describe_run
 from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack

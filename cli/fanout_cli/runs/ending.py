@@ -14,14 +14,14 @@ from fanout.model.outcome import Reason
 from fanout.report.text import dollars, duration, size, visible
 from fanout.request.course import Mode
 from fanout_cli.progress.ledger_looks import LedgerLooks
-from fanout_cli.progress.model import progress_of
+from fanout_cli.progress.run_progress import progress_of
 from fanout_cli.runs.results import RunResult, lines_of
 from fanout_cli.runs.work_bucket import describe_totals
 
 
 def say_result(result: RunResult, console: Console) -> None:
     """Print the verdict, the figures, the warnings and the error."""
-    console.print(f"{result.status}: {did(result)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{result.status}: {work_line(result)}", markup=False, highlight=False, soft_wrap=True)
     for line in figures(result):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for warning in result.warnings:
@@ -36,7 +36,7 @@ def _says_the_same(result: RunResult) -> bool:
     return result.status == Status.FAILED_WITH_ITEMS and bool(result.classes)
 
 
-def did(result: RunResult) -> str:
+def work_line(result: RunResult) -> str:
     """The work of the run, in one line."""
     if result.skipped:
         return result.skipped["reason"]

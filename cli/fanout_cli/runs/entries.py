@@ -22,7 +22,7 @@ from fanout.report.text import visible
 from fanout.request.filtering.globs import compile_globs
 from fanout.request.options import Verify
 from fanout.shards.partitioned import is_partitioned, links_of, shards_of
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import SHARD_FAILED, Absent, outcomes_of_big_files, shard_outcomes
 from fanout.shards.unset_directories import directories_failed
 from fanout.verifying.compared_big_files import compared_big_files

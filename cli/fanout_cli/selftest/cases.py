@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.facts.units import MIB
-from fanout_cli.selftest.sizes import DataSizes
+from fanout_cli.selftest.data_sizes import DataSizes
 
 DELETED_EVERY = 20
 DIRECTORY_FILES = 200

@@ -14,8 +14,8 @@ from fanout_cli.runs.listed import list_runs
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import describe_run, result_of_run, start_run, stop_run
 from fanout_cli.selftest.cases import SelftestPlace, removal_requests
-from fanout_cli.selftest.data import DataSets, remove_prefix
-from fanout_cli.selftest.sizes import PROFILES
+from fanout_cli.selftest.data_sets import DataSets, remove_prefix
+from fanout_cli.selftest.data_sizes import PROFILES
 from fanout_cli.stacks import Stack
 
 RUNS_LOOKED_AT = 1000

@@ -16,7 +16,7 @@ from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.selftest.budget import PUT_DOLLARS, Expected, SelftestBudget, expect
 from fanout_cli.selftest.cases import Case, SelftestPlace
 from fanout_cli.selftest.cleanup import run_to_end
-from fanout_cli.selftest.data import DataSets, Say
+from fanout_cli.selftest.data_sets import DataSets, Say
 from fanout_cli.stacks import Stack
 
 STOPPED_SECONDS = 900

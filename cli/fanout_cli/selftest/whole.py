@@ -15,10 +15,10 @@ from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.selftest.budget import SelftestBudget, expect, expect_removal
 from fanout_cli.selftest.cases import SelftestPlace, cases_of
 from fanout_cli.selftest.cleanup import remove_all
-from fanout_cli.selftest.data import DataSets, Say
+from fanout_cli.selftest.data_sets import DataSets, Say
+from fanout_cli.selftest.data_sizes import PROFILES
 from fanout_cli.selftest.page import document_of, write
 from fanout_cli.selftest.runner import CaseRow, Runner
-from fanout_cli.selftest.sizes import PROFILES
 from fanout_cli.stacks import Stack
 
 

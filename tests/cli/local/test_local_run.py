@@ -22,7 +22,7 @@ from fanout_cli import demo
 from fanout_cli.demo import Demonstration, make_tree
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
-from fanout_cli.runs.ending import did, so_far
+from fanout_cli.runs.ending import so_far, work_line
 from fanout_cli.runs.local_run import LocalOptions, say_local_end
 from fanout_cli.runs.results import RunResult, no_totals, result_of_summary
 from fanout_cli.stacks import Stack
@@ -133,7 +133,7 @@ def test_a_stopped_run_says_how_far_it_came() -> None:
     copy_shard(first, world.context())
     assert so_far(world.ledger) == f"listed 30, at least {first.entries} of 30 done; what is copied stays"
     stopped = RunResult("run-1", "ABORTED", None, no_totals(), is_counted=False, so_far=so_far(world.ledger))
-    assert did(stopped) == so_far(world.ledger)
+    assert work_line(stopped) == so_far(world.ledger)
     assert stopped.document()["totals"] is None
     world.store.put(f"runs/run-1/{PLAN}", b"{")
     assert so_far(world.ledger) == ""
@@ -190,4 +190,4 @@ def test_a_plan_says_what_it_would_copy_and_delete() -> None:
     result = result_of_summary({"status": "SUCCEEDED"}, world.run_id, summary)
     refused = "1 of the destination's 1 entries are not at the source"
     wanted = f"would copy 40 (341 KiB); a sync would delete 1, which its guard would refuse: {refused}"
-    assert did(result).startswith(wanted)
+    assert work_line(result).startswith(wanted)

@@ -19,7 +19,7 @@ from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key, note_k
 from fanout.turns.write_turn import WriteTurns
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.map_runs import MapCounts
-from fanout_cli.progress.model import progress_of
+from fanout_cli.progress.run_progress import progress_of
 from fanout_cli.progress.stage import PAGE_KEYS, SECONDS_A_PAGE, Stage
 from fanout_cli.progress.text import line_of, phases_line
 from tests.cli.progress.runs import RATES

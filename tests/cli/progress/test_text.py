@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanout.model.books import Count
 from fanout.shards.held import HeldProgress
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import PhaseState, RunLook, RunProgress, progress_of
+from fanout_cli.progress.run_progress import PhaseState, RunLook, RunProgress, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
 
 COURSE = ("plan", "list", "copy", "finish", "summarise")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, most_credits
+from fanout.efs.capacity import FileSystemState, most_credits
 from fanout.forecast.choosing.choices import (
     SPARE,
     Choice,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.efs.model import FileSystemState, baseline
+from fanout.efs.capacity import FileSystemState, baseline
 from fanout.facts.aws import MAP_CHILDREN_PER_SECOND
 from fanout.forecast.estimate import idle_state
 from fanout.forecast.whatif.bounds import Bound, CreditBound, TimedBound

@@ -12,7 +12,7 @@ import typer
 
 from fanout_cli.account import stated
 from fanout_cli.command_error import CommandError
-from fanout_cli.commands.shared import StackOption, command
+from fanout_cli.commands.common_options import StackOption, command
 from fanout_cli.commands.stack.doctor_command import doctor
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.stacks import DEFAULT_STACK

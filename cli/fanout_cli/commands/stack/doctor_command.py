@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED
-from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.commands.common_options import HERE, JsonOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 if TYPE_CHECKING:

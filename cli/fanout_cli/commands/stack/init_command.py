@@ -10,7 +10,7 @@ import typer
 
 from fanout.model.errors import InvalidRequest
 from fanout_cli.account import region_named, session_options
-from fanout_cli.commands.shared import command
+from fanout_cli.commands.common_options import command
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.setup.answers import Answers, ExistingFileSystem, check, check_section, parameters
 from fanout_cli.setup.samconfig import add_section, section

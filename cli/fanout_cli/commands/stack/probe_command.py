@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fanout_cli.command_error import EXIT_INTERRUPTED
-from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.commands.common_options import HERE, JsonOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 

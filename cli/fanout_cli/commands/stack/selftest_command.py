@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
-from fanout_cli.commands.shared import HERE, JsonOption, at_a_stack, command
+from fanout_cli.commands.common_options import HERE, JsonOption, at_a_stack, command
 from fanout_cli.stacks import Where
 
 BUDGET_DOLLARS = 20.0
@@ -45,7 +45,7 @@ def selftest(
     with command() as console:
         from fanout_cli.runs.work_bucket import dump
         from fanout_cli.selftest.cases import SelftestPlace
-        from fanout_cli.selftest.sizes import PROFILES
+        from fanout_cli.selftest.data_sizes import PROFILES
         from fanout_cli.selftest.whole import SelftestOptions, bucket_of, clean, new_id, run_selftest
 
         def say(text: str) -> None:

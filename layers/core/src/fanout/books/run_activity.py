@@ -8,7 +8,7 @@ from fanout.books.summary_document import SizeBucket, TasksDone
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
 from fanout.request.filtering.matched import matched_in_all
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from fanout.shards.sizes import Sizes, bucket_bounds
 from fanout.shards.tasks.activity import Activity
 from fanout.shards.tasks.attempt import AttemptEnd

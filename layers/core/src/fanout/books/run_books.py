@@ -16,7 +16,7 @@ from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.shard import Shard
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
-from fanout.shards.rounds import rounds_done, whole_listing
+from fanout.shards.round_records import rounds_done, whole_listing
 from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
 

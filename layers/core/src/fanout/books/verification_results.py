@@ -21,7 +21,7 @@ from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.shards.rounds import whole_listing
+from fanout.shards.round_records import whole_listing
 from fanout.shards.shard_results import copied_big_files
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS

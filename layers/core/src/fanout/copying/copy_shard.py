@@ -23,9 +23,9 @@ from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import TaskProgress, note_throttling, noted
+from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.shards.tasks.threads import threads_of
 from fanout.work.context import Context
 from fanout.work.gate import Gate
 from fanout.work.rates.shared_limiter import SharedLimiter

@@ -16,7 +16,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.rounds import whole_listing
+from fanout.shards.round_records import whole_listing
 from fanout.shards.shard_results import ShardResult, shard_result
 
 

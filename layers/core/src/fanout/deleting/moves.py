@@ -31,7 +31,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import shards_of
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import shard_outcomes
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.moved import Proven, write_deletion, write_proven

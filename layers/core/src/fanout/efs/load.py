@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, Load
+from fanout.efs.capacity import FileSystemState, Load
 from fanout.efs.seconds import operations_of
 from fanout.facts import aws, tuning, units
 from fanout.facts.operations import (

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
+from fanout.efs.capacity import FileSystemState, assumed_state, published
 from fanout.efs.measurement import state_of
-from fanout.efs.model import FileSystemState, assumed_state, published
 from fanout.facts.mounts import S3_FILES
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger

@@ -13,7 +13,7 @@ BurstCreditBalance counts in the mode Bursting alone.
 
 from __future__ import annotations
 
-from fanout.efs.model import FileSystemState, baseline, burst, published
+from fanout.efs.capacity import FileSystemState, baseline, burst, published
 from fanout.model.file_system import (
     CREDITS,
     IO_LIMIT,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
+from fanout.efs.capacity import FileSystemState, Load, merged
 from fanout.efs.load import RequestCount
-from fanout.efs.model import FileSystemState, Load, merged
 from fanout.model.books import Count
 from fanout.model.shard import Rates
 

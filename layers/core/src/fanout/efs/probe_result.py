@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import UNSET, Struct, UnsetType
 
 from fanout.efs.calibration import Calibration
-from fanout.efs.model import FileSystemState
+from fanout.efs.capacity import FileSystemState
 from fanout.model.errors import RunError
 
 

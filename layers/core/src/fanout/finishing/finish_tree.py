@@ -75,7 +75,7 @@ def not_done(shards: Sequence[FinishShard], ledger: Ledger) -> list[FinishShard]
     return [shard for shard, progress in _progress_of_all(shards, ledger) if not progress.done]
 
 
-def first_round(left: ToFinish, plan: Plan, ledger: Ledger) -> FinishRound | None:
+def first_finish_round(left: ToFinish, plan: Plan, ledger: Ledger) -> FinishRound | None:
     """Write the first round of all that is left; none if that is nothing."""
     functions = plan.request.limits.max_concurrency
     return _written(0, divide_files(left, functions) or divide_directories(0, left.directories, functions), ledger)
@@ -158,7 +158,7 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
         done = _finish_alone(plan, left, context, deadline)
     else:
         if left is not None:
-            last = first_round(left, plan, ledger)
+            last = first_finish_round(left, plan, ledger)
         done = True
         while last is not None and done:
             shards = not_done(last.shards, ledger)

@@ -37,7 +37,7 @@ from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.ports.clock import Clock
 from fanout.request.request import is_fenced
-from fanout.shards.rounds import RoundRecord
+from fanout.shards.round_records import RoundRecord
 from fanout.work.context import Context
 
 DEFINITION = Path(__file__).with_name("transfer.json")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from fanout.efs.capacity import FileSystemState, Load
 from fanout.efs.load import RequestCount
-from fanout.efs.model import FileSystemState, Load
 from fanout.efs.phase_cost import Overhead
 from fanout.facts.units import GB
 from fanout.forecast.way import Way

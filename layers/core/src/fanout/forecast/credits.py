@@ -8,7 +8,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import (
+from fanout.efs.capacity import (
     Drain,
     FileSystemState,
     Load,

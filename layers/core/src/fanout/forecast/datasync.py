@@ -21,8 +21,8 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import RequestCount, Work, loads_of, loads_to_list, reading, requests_of
-from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.facts.units import GB
 from fanout.forecast.between_regions import to_copy

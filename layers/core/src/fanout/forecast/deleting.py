@@ -19,8 +19,8 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.capacity import Load
 from fanout.efs.load import RequestCount, Work, lists_of_directories
-from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import aws, tuning
 from fanout.forecast.way import Overheads

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fanout.efs.model import Drain, FileSystemState
+from fanout.efs.capacity import Drain, FileSystemState
 from fanout.facts import prices
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.between_regions import TRANSFER

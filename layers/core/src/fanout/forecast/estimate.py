@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, creations_of, rates_of
+from fanout.efs.capacity import FileSystemState, baseline, most_credits, published
 from fanout.efs.load import Work, reads_before_copying
-from fanout.efs.model import FileSystemState, baseline, most_credits, published
 from fanout.facts import tuning
 from fanout.forecast.choosing.choices import shard_levels
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, measured_of, seconds_left

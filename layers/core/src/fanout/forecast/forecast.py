@@ -8,8 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.capacity import Drain, FileSystemState, Load, assumed_state, iops_seconds, merged
 from fanout.efs.load import Work, loads_of, loads_to_list, requests_behind, requests_of
-from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds, merged
 from fanout.efs.phase_cost import Basis, Overhead, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with

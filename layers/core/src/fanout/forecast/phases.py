@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from fanout.checksums.forecast import computed, computing
+from fanout.efs.capacity import Load
 from fanout.efs.load import RequestCount, Work
-from fanout.efs.model import Load
 from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import aws
 from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from fanout.checksums.progress import computing_asked
 from fanout.efs import load
+from fanout.efs.capacity import FileSystemState, assumed_state, merged
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.model import FileSystemState, assumed_state, merged
 from fanout.efs.phase_cost import WorkDone, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
@@ -29,7 +29,7 @@ from fanout.model.books import Count
 from fanout.model.errors import BudgetRefused, OutOfBudget
 from fanout.request.plan import Plan
 from fanout.shards.held import asked_back
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from fanout.shards.sizes import groups_of
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard

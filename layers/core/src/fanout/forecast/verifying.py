@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from fanout.efs.capacity import Load, merged
 from fanout.efs.load import RequestCount, Work, lists_of, lists_of_directories, loads_of, loads_to_list
-from fanout.efs.model import Load, merged
 from fanout.efs.phase_cost import MAP_SECONDS, Basis, Overhead, PhaseCost, WorkDone
 from fanout.facts import tuning
 from fanout.forecast import between_regions

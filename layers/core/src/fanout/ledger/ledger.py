@@ -11,7 +11,7 @@ from msgspec import Struct
 from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.documents import Marker, Notes, OutcomeTotals, PhaseBegan, Range, ranges_of
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.objects import LedgerObjects, Seal
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.ledger.shard_order import in_shard_order, shard_rows

@@ -15,7 +15,7 @@ from fanout.model.document import Json
 from fanout.model.errors import LedgerBroken
 from fanout.request.filtering.matched import matched_in_all
 from fanout.shards.crowds import Crowds
-from fanout.shards.rounds import RoundRecord, SegmentRecord, read_round, segment_record
+from fanout.shards.round_records import RoundRecord, SegmentRecord, read_round, segment_record
 from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 

@@ -14,7 +14,7 @@ from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import Packer
-from fanout.shards.rounds import ListedBigFile
+from fanout.shards.round_records import ListedBigFile
 from fanout.work.context import Context
 
 # By what holds them, and whether they are linked: what is held is in shards of its own, and what is linked.

@@ -16,7 +16,7 @@ from fanout.model.outcome import Result
 from fanout.model.segment import Segment, open_round
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.rounds import SegmentRecord
+from fanout.shards.round_records import SegmentRecord
 from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 

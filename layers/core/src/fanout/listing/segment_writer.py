@@ -28,7 +28,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.rounds import SegmentRecord
+from fanout.shards.round_records import SegmentRecord
 from fanout.shards.sizes import Sizes
 from fanout.turns.other_runs import met_in
 from fanout.work.context import Context

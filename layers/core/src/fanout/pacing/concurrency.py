@@ -22,7 +22,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from fanout.efs.model import FileSystemState, Load, iops_seconds, kept_rate, reserve_bytes
+from fanout.efs.capacity import FileSystemState, Load, iops_seconds, kept_rate, reserve_bytes
 from fanout.facts import aws, tuning
 from fanout.model.shard import Rates
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState
+from fanout.efs.capacity import FileSystemState
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, PERIOD_SECONDS, Reading, Readings
 from fanout.pacing.rule import LATE_SECONDS, Observed, Pacing, credits_left
 

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
+from fanout.efs.capacity import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
 from fanout.facts.units import MIB
 from fanout.work.rates.run_limits import functions_for
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work, loads_of
-from fanout.efs.model import FileSystemState
 from fanout.efs.seconds import operations_of
 from fanout.facts.aws import EFS_LEAST_METERED
 from fanout.facts.operations import READ_OPERATIONS_PER_FILE

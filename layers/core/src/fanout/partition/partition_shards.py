@@ -12,8 +12,8 @@ from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
 from fanout.efs.load import Work, reads_before_copying
-from fanout.forecast.choosing import of_run
-from fanout.forecast.of_run import work_of, write_forecast
+from fanout.forecast.choosing import choose_plan
+from fanout.forecast.run_forecast import work_of, write_forecast
 from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -34,7 +34,7 @@ from fanout.shards.crowds import Crowds
 from fanout.shards.held import held_of, to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, target_seconds
 from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
-from fanout.shards.rounds import ListedBigFile, whole_listing
+from fanout.shards.round_records import ListedBigFile, whole_listing
 from fanout.shards.sizes import groups_of
 from fanout.work.context import Context
 
@@ -91,21 +91,21 @@ def partition_shards(context: Context) -> Json:
         known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes), there
         return work_of(listed, len(big_files), shards, *known, has_directories=not plan.request.source.is_keyed)
 
-    def outlined() -> of_run.Outline:
-        return of_run.outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
+    def outlined() -> choose_plan.Outline:
+        return choose_plan.outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
 
-    chosen = of_run.choose_for(plan, outlined, ledger, context.clock.now())
-    target = _target_seconds(full + loose, big_files, of_run.functions_for(chosen, plan), plan)
+    chosen = choose_plan.choose_for(plan, outlined, ledger, context.clock.now())
+    target = _target_seconds(full + loose, big_files, choose_plan.functions_for(chosen, plan), plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         work = work_in(shards)
         found, finish = write_forecast(plan, work, chosen, context)
-        of_run.refuse_too_late(plan, finish, ledger)
+        choose_plan.refuse_too_late(plan, finish, ledger)
         refuse_over_budget(plan, found.dollars.total, ledger)
-        of_run.note_choice(finish, ledger)
-        until = of_run.copied_by(plan, found, context.clock.now())
+        choose_plan.note_choice(finish, ledger)
+        until = choose_plan.copied_by(plan, found, context.clock.now())
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context, until)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, reserve_bytes
+from fanout.efs.capacity import FileSystemState, reserve_bytes
 from fanout.efs.probe_result import Experiment, Sync
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import InvalidRequest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.measurement import state_of
-from fanout.efs.model import FileSystemState
 from fanout.ledger import probe_keys as keys
 from fanout.ledger.run_places import check_run_name
 from fanout.model.document import Json

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict
 
 from fanout.efs.calibration import Calibration
-from fanout.efs.model import published
+from fanout.efs.capacity import published
 from fanout.efs.probe_result import (
     Caps,
     Experiment,

@@ -23,7 +23,14 @@ from fanout.request.units import parse_time
 from fanout.resuming import rules
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
-from fanout.shards.rounds import ListingResults, SegmentRecord, check_held, read_round, rounds_done, segment_record
+from fanout.shards.round_records import (
+    ListingResults,
+    SegmentRecord,
+    check_held,
+    read_round,
+    rounds_done,
+    segment_record,
+)
 
 # The fixed cost of a part, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.flow.calls import Begin
 from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
 from fanout.flow.steps import STEPS, Step, run_step
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.keys import PLAN
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 
 
 class MadeDirectory(Struct, frozen=True, omit_defaults=True):

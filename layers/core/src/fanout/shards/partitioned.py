@@ -7,7 +7,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
-from fanout.shards.rounds import ListedBigFile, ListingResults
+from fanout.shards.round_records import ListedBigFile, ListingResults
 
 
 class MapItem(Struct, frozen=True):

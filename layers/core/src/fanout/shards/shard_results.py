@@ -15,7 +15,7 @@ from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 
 
 class ShardResult(Struct, frozen=True):

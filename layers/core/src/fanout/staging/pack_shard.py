@@ -16,9 +16,9 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
+from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.shards.tasks.threads import threads_of
 from fanout.staging.digest_destination import same_as_noted
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries

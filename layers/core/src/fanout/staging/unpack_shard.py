@@ -14,9 +14,9 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import TaskProgress, noted
+from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.shards.tasks.threads import threads_of
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree

@@ -16,8 +16,8 @@ from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import EarlierRun, Published, Status, SummaryDocument, figures_of, totals_of
 from fanout.books.verification_results import verification_of
 from fanout.deleting.deletions import deletion_results, not_moved
-from fanout.forecast.of_run import forecast_and_actual
 from fanout.forecast.phases import NOTED
+from fanout.forecast.run_forecast import forecast_and_actual
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger

@@ -15,7 +15,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
-from fanout.shards.rounds import rounds_done
+from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest

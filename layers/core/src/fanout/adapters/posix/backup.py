@@ -21,7 +21,7 @@ from contextlib import suppress
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.publishing.kept import published_above
+from fanout.adapters.posix.publishing.protected import published_above
 from fanout.model.entry import Attributes
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.outcome import Reason

@@ -27,7 +27,7 @@ from fanout.adapters.posix.errors import GONE, HOLDS, STALE, destination_error
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.publishing.kept import keep_published
+from fanout.adapters.posix.publishing.protected import keep_published
 from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason

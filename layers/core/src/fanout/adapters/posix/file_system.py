@@ -20,8 +20,8 @@ from fanout.adapters.posix.listing.stats import is_same_file, require_copy
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.placing import Placing
-from fanout.adapters.posix.publishing.kept import published_above
 from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
+from fanout.adapters.posix.publishing.protected import published_above
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
 from fanout.model.entry import Attributes, Entry, Made

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, baseline, published
+from fanout.efs.capacity import FileSystemState, baseline, published
 from fanout.forecast.choosing.choices import (
     SPARE,
     Choice,

@@ -8,7 +8,7 @@ from math import inf
 
 from msgspec.structs import replace
 
-from fanout.efs.model import FileSystemState, baseline, burst, left_for_run, most_credits
+from fanout.efs.capacity import FileSystemState, baseline, burst, left_for_run, most_credits
 from fanout.pacing.rule import Observed, credit_rate
 
 

@@ -12,8 +12,8 @@ from statistics import median
 
 from msgspec import Struct
 
+from fanout.efs.capacity import FileSystemState, iops_seconds
 from fanout.efs.load import Work, loads_of
-from fanout.efs.model import FileSystemState, iops_seconds
 from fanout.forecast.whatif.bounds import Bound, TimedBound, throughput_of
 from fanout.forecast.whatif.replay import Job
 from fanout.model.books import Count

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.model import FileSystemState
 from fanout.facts.tuning import FUNCTION_MEGABYTES
 from fanout.forecast.document import by_service
 from fanout.forecast.phases import PHASES

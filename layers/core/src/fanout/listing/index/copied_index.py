@@ -36,7 +36,7 @@ from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.request.request import digest_without, knows_extras
 from fanout.request.traits import Decides
-from fanout.shards.rounds import IndexFile
+from fanout.shards.round_records import IndexFile
 
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
 State = tuple[int, int, int, str, int | None, int | None, str]

@@ -26,7 +26,7 @@ from fanout.model.entry import MARGIN_NS, Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
-from fanout.shards.rounds import IndexFile, whole_listing
+from fanout.shards.round_records import IndexFile, whole_listing
 from fanout.work.context import Context
 
 # Errors of a file that is missing or is not part of an index; store errors are not among them.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
-from fanout.efs.model import FileSystemState
 from fanout.forecast.choosing import finish
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.forecast.phases import INSIDE

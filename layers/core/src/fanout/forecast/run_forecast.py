@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fanout.efs.load import Work, directories_in
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.phase_cost import WorkDone
+from fanout.forecast.choosing.choose_plan import functions_for, with_forecast
 from fanout.forecast.choosing.finish import Finish, reached
-from fanout.forecast.choosing.of_run import functions_for, with_forecast
 from fanout.forecast.costs import Dollars
 from fanout.forecast.document import ForecastDocument, by_service, forecast_document
 from fanout.forecast.forecast import Forecast, forecast

@@ -9,7 +9,7 @@ import pytest
 from fanout.model.books import Count
 from fanout.request.parse import parse_request
 from fanout.turns.waiting import Waiting
-from fanout_cli.progress.model import ListingProgress, RunLook, course_of, progress_of
+from fanout_cli.progress.run_progress import ListingProgress, RunLook, course_of, progress_of
 from fanout_cli.progress.work import ShardProgress, ShardsAtWork
 from tests.cli.progress.runs import RATES, note, shard
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.ledger.kept import KeptStore
+from fanout.ledger.kept_store import KeptStore
 from fanout.model.errors import ListingIncomplete, NotFound, Transient
 from tests.support.memory_store import MemoryStore
 
@@ -107,7 +107,7 @@ def test_what_its_own_writes_left_is_asked_for_where_an_answer_was_lost() -> Non
 
 
 def test_what_is_written_is_held_for_the_next_step_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.ledger.kept._HELD_BYTES", len(b"rows"))
+    monkeypatch.setattr("fanout.ledger.kept_store._HELD_BYTES", len(b"rows"))
     store = Asked()
     kept = KeptStore(store, RUN)
     assert list(kept.list(RUN)) == []

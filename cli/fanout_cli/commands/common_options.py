@@ -92,7 +92,7 @@ def at_a_stack(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def in_common(option: Any, variable: str = "") -> Any:
+def in_first_section(option: Any, variable: str = "") -> Any:
     """An option in the first part of a help, with a variable of the environment that sets it."""
     kind, info = option.__origin__, copy(option.__metadata__[0])
     info.rich_help_panel, info.envvar, info.show_envvar = COMMON, variable or None, True

@@ -10,7 +10,7 @@ from typing import Any
 
 from fanout_cli.command_error import CommandError
 from fanout_cli.selftest.cases import DELETED_EVERY, DIRECTORY_FILES, SelftestPlace
-from fanout_cli.selftest.sizes import DataSizes
+from fanout_cli.selftest.data_sizes import DataSizes
 
 # As many connections as boto3 keeps for a client.
 REQUESTS_IN_FLIGHT = 10

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.model import (
+from fanout.efs.capacity import (
     FileSystemState,
     Load,
     baseline,
