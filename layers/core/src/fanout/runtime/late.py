@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 
-class _Late:
+class _LateAdapter:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
 
@@ -18,4 +18,4 @@ class _Late:
 
 def late(make: Callable[[], T]) -> T:
     """An adapter that is made whenever one of its methods is asked for; ``make`` may keep it."""
-    return cast(T, _Late(make))
+    return cast(T, _LateAdapter(make))
