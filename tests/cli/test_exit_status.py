@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from fanout.model.errors import TASK_ERRORS
+from fanout_cli.runs import results
 from fanout_cli.runs.results import exit_status_of
 from tests.cli.conftest import Aws
 
+PAGE = Path(__file__).parents[2] / "docs/reference/commands.md"
 OF_ERROR = {
     "InvalidRequest": 2,
     "AccessDenied": 4,
@@ -21,6 +26,11 @@ OF_ERROR = {
 @pytest.mark.parametrize("name", [*(error.__name__ for error in TASK_ERRORS), "Infrastructure"])
 def test_a_run_that_an_error_ended_says_its_cause(name: str) -> None:
     assert exit_status_of("FAILED", {"name": name, "message": ""}) == OF_ERROR.get(name, 6)
+
+
+def test_the_page_of_the_commands_has_every_status() -> None:
+    listed = {int(number) for number in re.findall(r"^- ([0-9]+): ", PAGE.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert {value for name, value in vars(results).items() if name.startswith("EXIT_")} == listed - {130}
 
 
 @pytest.mark.parametrize(

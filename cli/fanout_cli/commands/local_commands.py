@@ -117,8 +117,7 @@ def local(
 ) -> None:
     """Run one request on this machine through the state machine.
 
-    Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid,
-    3 if it was skipped, 130 after Ctrl-C.
+    The exit status says how the run ended; 130 after Ctrl-C.
     """
     from fanout.model.errors import AccessDenied, InvalidRequest
     from fanout_cli.runs.ending import say_result

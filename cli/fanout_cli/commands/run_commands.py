@@ -87,7 +87,7 @@ def watch(
     where: Where = HERE,
     json_output: JsonOption = False,
 ) -> None:
-    """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
+    """Follow a run until it ends; Ctrl-C leaves it going. The exit status says how it ended."""
     with command() as console:
         from fanout_cli.runs.following import follow
 
