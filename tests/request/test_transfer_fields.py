@@ -22,6 +22,7 @@ def plan(**changes: object) -> Plan:
 
 
 def test_a_field_that_says_nothing_may_not_differ() -> None:
+    """A new field is named here, or has a class of its own: the ``decides`` of its ``Traits``."""
     assert fields_up_to(Decides.TREES) - fields_up_to(Decides.ACTION) == {
         *("source", "destination", "compare", "overwrite", "attributes", "symlinks", "on_conflict", "filters"),
         "manifest",

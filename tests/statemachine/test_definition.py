@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cfnlint.api import lint
 
-from fanout.flow.steps import MOUNTING, functions_of
+from fanout.flow.steps import MOUNTING, STEPS, functions_of
 from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
@@ -20,8 +20,6 @@ from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, so
 CHOSEN = MOUNTING.keys()
 STATES = states(load())
 TASKS = tasks(load())
-# The functions that two states call.
-CALLS = {"ListOneSegment": "ListSegment", "EndPacing": "PaceCopy", "TakeOver": "GatherSegments"}
 MAPS = [state for state in STATES if state.body["Type"] == "Map"]
 PASCAL_CASE = re.compile(r"([A-Z][a-z]+)+")
 FORBIDDEN = (
@@ -78,15 +76,16 @@ def test_no_partition_is_written_out(file: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
-def test_every_task_calls_the_function_of_its_name(task: State) -> None:
+def test_every_task_calls_the_function_of_its_step(task: State) -> None:
     assert task.body["Resource"] == "arn:${Partition}:states:::lambda:invoke"
-    parameters = task.body["Parameters"]
-    if CALLS.get(task.name, task.name) in CHOSEN:
+    parameters, step = task.body["Parameters"], STEPS[task.name]
+    state = step.acts_as or task.name
+    if state in CHOSEN:
         assert sorted(parameters) == ["FunctionName.$", "Payload"]
-        assert parameters["FunctionName.$"] == f"$.run.functions.{CALLS.get(task.name, task.name)}"
+        assert parameters["FunctionName.$"] == f"$.run.functions.{state}"
     else:
         assert sorted(parameters) == ["FunctionName", "Payload"]
-        assert parameters["FunctionName"] == f"${{{CALLS.get(task.name, task.name)}FunctionArn}}"
+        assert parameters["FunctionName"] == f"${{{step.function}FunctionArn}}"
 
 
 def test_the_plan_knows_a_function_for_every_state_that_it_chooses_one_for() -> None:
