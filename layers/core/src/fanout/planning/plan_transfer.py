@@ -19,7 +19,7 @@ from fanout.ledger.documents import RawRequest, document_row
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import Seal
 from fanout.ledger.sealing import SECRET_BYTES, RunSeal, digest_of, find_seal, write_seal
-from fanout.listing.index.earlier_index import note_earlier_run
+from fanout.listing.index.earlier_index import find_named_index, note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.checksum import engine
 from fanout.model.document import Json
@@ -44,8 +44,8 @@ from fanout.work.context import Context, StackFacts
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference, sealed_prefix
 
-# Quota, calibrations, regions and ends of the buckets, the run's ledger, figures of the file systems, two turns, sums.
-_ASKED_AT_ONCE = 9
+# Quota, calibrations, buckets' regions and ends, ledger, the last run's index, file systems' figures, two turns, sums.
+_ASKED_AT_ONCE = 10
 
 
 def plan_transfer(
@@ -88,7 +88,8 @@ def plan_transfer(
         request = without_own_names(request, behind, notes)
         if earlier:
             check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
-        near = Plan(context.ledger.run_id, request, rates_of(request, {}))
+        near = Plan(context.ledger.run_id, request, rates_of(request, {}), earlier.resumes if earlier else ())
+        naming_index = pool.submit(find_named_index, near, context.ledger)
         checking = None if request.assumed[0] else pool.submit(check_ends, near, context, on_mount=False)
         pool.submit(engine)  # loads what sums, before the first write waits for it
         calibrations, uncalibrated = reading.result()
@@ -98,7 +99,7 @@ def plan_transfer(
             context.ledger.run_id,
             request,
             rates_of(request, calibrations),
-            earlier.resumes if earlier else (),
+            near.resumes,
             creations_of(request, calibrations),
             None,
             began,
@@ -132,7 +133,7 @@ def plan_transfer(
     request = plan.request
     context = replace(context, ledger=ledger)
     ledger.begin("plan", plan.began)
-    note_earlier_run(plan, ledger)
+    note_earlier_run(plan, naming_index.result(), ledger)
     write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
     ledger.write(keys.FILE_SYSTEMS, measuring.result())
     if notes:

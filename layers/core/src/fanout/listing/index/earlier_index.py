@@ -37,22 +37,33 @@ _NOTHING = IndexPart(iter(()))
 _HELD = 2
 
 
-def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
-    """Write down which run's index this run uses in all its listings; none if no index can be read.
+def find_named_index(plan: Plan, ledger: Ledger) -> tuple[str, Exception | None]:
+    """The run whose index the run of a plan is to use; none if none is named, or it cannot be read, and then why.
 
     Not for a run that publishes: what it uses is that of the version before, see ``note_version_before``.
     """
-    if not keeps_index(plan) or plan.version:
-        return
-    run_id, indexes, name = "", ledger.of_run(run_places.INDEXES), f"{transfer_digest(plan)}.json"
-    if indexes.has(name):
-        try:
-            found = indexes.read(name, IndexOf).run
-            _read(ledger.of_run(found))
-            run_id = found
-        except _UNREADABLE as error:
-            _note(ledger, error)
-    ledger.write(keys.EARLIER, IndexOf(run_id))
+    indexes, name = ledger.of_run(run_places.INDEXES), f"{transfer_digest(plan)}.json"
+    if not _uses_named_index(plan) or not indexes.has(name):
+        return "", None
+    try:
+        run_id = indexes.read(name, IndexOf).run
+        _read(ledger.of_run(run_id))
+    except _UNREADABLE as error:
+        return "", error
+    return run_id, None
+
+
+def note_earlier_run(plan: Plan, found: tuple[str, Exception | None], ledger: Ledger) -> None:
+    """Write down which run's index this run uses in all its listings, as ``find_named_index`` found it."""
+    run_id, error = found
+    if error is not None:
+        _note(ledger, error)
+    if _uses_named_index(plan):
+        ledger.write(keys.EARLIER, IndexOf(run_id))
+
+
+def _uses_named_index(plan: Plan) -> bool:
+    return keeps_index(plan) and not plan.version
 
 
 def note_version_before(plan: Plan, version: str, ledger: Ledger) -> None:
@@ -246,5 +257,5 @@ def name_index(plan: Plan, ledger: Ledger) -> None:
 
     Not for a version: whoever publishes next finds its index by the version's name.
     """
-    if keeps_index(plan) and plan.request.course.writes and not plan.version:
+    if _uses_named_index(plan) and plan.request.course.writes:
         ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
