@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,7 @@ class Aws:
     directory: Path
     state: Path
     session: boto3.Session
-
-    def client(self, service: str) -> Any:
-        make: Any = self.session.client
-        return make(service)
+    client: Callable[[str], Any]
 
     def put(self, key: str, document: Any) -> None:
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
@@ -148,6 +146,13 @@ def session() -> boto3.Session:
     return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
+@pytest.fixture(scope="session")
+def client_of(session: boto3.Session) -> Callable[[str], Any]:
+    """A client of a service by its name, each made once: that takes longer than most requests to moto."""
+    make: Any = session.client
+    return cache(lambda service: make(service))
+
+
 def _maps_of_a_run_that_began(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have moto wait for an execution's thread before it lists its Maps, which it cannot do earlier."""
     list_map_runs = StepFunctionsParserBackend.list_map_runs
@@ -162,9 +167,18 @@ def _maps_of_a_run_that_began(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+def aws(
+    session: boto3.Session,
+    client_of: Callable[[str], Any],
+    environment: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Aws]:
+    monkeypatch.setenv(
+        "MOTO_EC2_LOAD_DEFAULT_AMIS", "false"
+    )  # of 1,300 machine images, made by each test with a network
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
-        found = Aws(tmp_path, tmp_path / "state", session)
+        found = Aws(tmp_path, tmp_path / "state", session, client_of)
         monkeypatch.setattr("fanout_cli.stacks.new_session", lambda: session._session)
         _maps_of_a_run_that_began(monkeypatch)
         machine = found.client("stepfunctions").create_state_machine(

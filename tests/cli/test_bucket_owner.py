@@ -49,7 +49,8 @@ def test_every_command_names_the_owner_of_the_work_bucket(aws: Aws, asked: Any, 
 
 def test_another_bucket_belongs_to_whomever(aws: Aws, asked: Any) -> None:
     outputs = {"WorkBucketName": BUCKET, "StateMachineArn": f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:m"}
-    s3 = held_to_owner(aws.client, outputs)("s3")
+    make: Any = aws.session.client
+    s3 = held_to_owner(make, outputs)("s3")
     with pytest.raises(ClientError):
         s3.list_objects_v2(Bucket="another")
     assert s3.list_objects_v2(Bucket=BUCKET)["KeyCount"] == 0

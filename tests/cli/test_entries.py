@@ -16,7 +16,7 @@ MINE = ("--stack", "mine")
 EVIL = "x\x1b[2J\ty"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ledger() -> dict[str, bytes]:
     """The files of a run with copied, excluded and rejected entries."""
     world = World()

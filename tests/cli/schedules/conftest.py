@@ -47,7 +47,7 @@ class Scheduled(Aws):
 
 @pytest.fixture
 def scheduled(aws: Aws) -> Scheduled:
-    found = Scheduled(aws.directory, aws.state, aws.session)
+    found = Scheduled(aws.directory, aws.state, aws.session, aws.client)
     found.client("scheduler").create_schedule_group(Name=GROUP)
     outputs = {
         "StateMachineArn": found.machine,
