@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -22,6 +23,8 @@ _AT = re.compile(r" - at `\$\.?(.*)`$")
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _MISSING = re.compile(r"missing required field `(.*?)`")
 _OUTSIDE = re.compile(r"Expected `(?:int|float)` ([<>]=) ")
+# Once a class: each annotation is compiled.
+_FIELDS_OF = cache(structs.fields)
 _KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "object"}
 
 
@@ -57,7 +60,7 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
 
 def fields_of(fields: type[Struct]) -> Iterator[Field]:
     """Each field, those that are required first; those of an object with its name before theirs."""
-    for one in sorted(structs.fields(fields), key=lambda field: not field.required):
+    for one in sorted(_FIELDS_OF(fields), key=lambda field: not field.required):
         kind, meta = kind_of(one.type)
         traits = traits_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
@@ -125,7 +128,7 @@ def _without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
 def _with_numbers(path: str, document: dict[str, Any], fields: type[Struct]) -> dict[str, Any]:
     """Texts with a unit as numbers, in the fields that take them."""
     found = dict(document)
-    for one in structs.fields(fields):
+    for one in _FIELDS_OF(fields):
         value, (kind, meta) = found.get(one.encode_name), kind_of(one.type)
         inner = f"{path}{one.encode_name}"
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, Struct):
@@ -199,7 +202,7 @@ def _outside(given: Any, sign: str, meta: Meta) -> str:
 def _meta_of(path: str, fields: type[Struct]) -> Meta:
     """The bounds of a field, or of the values of a table."""
     name, _, rest = path.partition(".")
-    annotation = next(field.type for field in structs.fields(fields) if field.encode_name == name)
+    annotation = next(field.type for field in _FIELDS_OF(fields) if field.encode_name == name)
     kind, meta = kind_of(annotation)
     if rest and isinstance(kind, type) and issubclass(kind, Struct):
         return _meta_of(rest, kind)
@@ -222,7 +225,7 @@ def _given(path: str, document: Any, fields: type[Struct]) -> tuple[str, Any]:
 
 def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str:
     """The first key whose value the field does not take."""
-    kind = next(field.type for field in structs.fields(fields) if field.encode_name == name)
+    kind = next(field.type for field in _FIELDS_OF(fields) if field.encode_name == name)
     for key, value in given.items():
         try:
             convert({key: value}, kind)
