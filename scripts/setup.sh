@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup: $*"; exit 1; }
 
-find_python() {
-    for name in python3.13 python3.12 python3.11 python3; do
+find_python() { # FANOUT_PYTHON first, if that is set
+    for name in ${FANOUT_PYTHON:-} python3.13 python3.12 python3.11 python3; do
         command -v "$name" >/dev/null 2>&1 || continue
         # sys.executable is the real binary, also where the name is a version manager's shim.
         "$name" -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)' 2>/dev/null && return
