@@ -18,7 +18,7 @@ from fanout.ledger.run_places import run_prefix
 from fanout.model.errors import NotFound, cause_message
 from fanout_cli.command_error import EXIT_FAILED, CommandError
 from fanout_cli.runs.results import EXIT_INVALID_REQUEST
-from fanout_cli.runs.runs import describe_run, start_run
+from fanout_cli.runs.runs import describe_run
 from fanout_cli.runs.work_bucket import BucketStore, document_in, dump
 from fanout_cli.stacks import Stack
 
@@ -33,11 +33,6 @@ def prober(stack: Stack, *, second: bool) -> Stack:
     if not arn:
         raise CommandError(NO_SECOND if second else f"the stack {stack.name!r} is too old to probe; deploy it anew")
     return replace(stack, outputs={**stack.outputs, "StateMachineArn": arn})
-
-
-def start_probe(stack: Stack, request: Mapping[str, Any], probe_id: str) -> str:
-    """Start a probe of a stack that ``prober`` gave; returns its id."""
-    return start_run(stack, request, probe_id)
 
 
 def watch_probe(stack: Stack, probe_id: str, console: Console) -> dict[str, Any]:

@@ -57,7 +57,8 @@ def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
         if code_of(error) in ("ExecutionDoesNotExist", "InvalidArn", "ValidationException"):
             by_ledger = _described_by_ledger(stack, run_id)
             if by_ledger is None:
-                raise _no_such_run(stack, run_id) from error
+                shows = f"`fanout list {stack.option}` shows the runs"
+                raise CommandError(f"no run {run_id!r} in the stack {stack.name!r}; {shows}") from error
             return by_ledger
         raise
     return described
@@ -142,10 +143,6 @@ def with_ledger(result: RunResult, ledger: Ledger) -> RunResult:
     except LedgerBroken:
         return result  # it has expired, and the summary was read before
     return replace(result, failed_paths=found)
-
-
-def _no_such_run(stack: Stack, run_id: str) -> CommandError:
-    return CommandError(f"no run {run_id!r} in the stack {stack.name!r}; `fanout list {stack.option}` shows the runs")
 
 
 RUNS = "runs/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fanout.model.errors import FanoutError, cause_message
 from fanout.runtime.selftest_removal import FIELD, MARK
@@ -23,11 +23,11 @@ RUNS_LOOKED_AT = 1000
 
 def remove_all(stack: Stack, place: SelftestPlace) -> list[str]:
     """Remove everything; returns a sentence for each thing that is left. May be called again."""
-    steps: tuple[Callable[[], None], ...] = (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: _stop_runs(stack, place),
         lambda: _remove_from_efs(stack, place),
-        lambda: _remove_objects(stack, place),
-        lambda: _remove_ledgers(stack, place),
+        lambda: remove_prefix(stack.client("s3"), place.bucket, f"{place.name}/"),
+        lambda: remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-"),
     )
     left: list[str] = []
     for step in steps:
@@ -46,13 +46,10 @@ def run_to_end(stack: Stack, run_id: str) -> str:
     return status
 
 
-def _runs(stack: Stack, place: SelftestPlace) -> Iterator[str]:
-    return (run.run_id for run in list_runs(stack, RUNS_LOOKED_AT) if run.run_id.startswith(f"{place.name}-"))
-
-
 def _stop_runs(stack: Stack, place: SelftestPlace) -> None:
-    for run_id in _runs(stack, place):
-        stop_run(stack, run_id)
+    for run in list_runs(stack, RUNS_LOOKED_AT):
+        if run.run_id.startswith(f"{place.name}-"):
+            stop_run(stack, run.run_id)
 
 
 def _remove_from_efs(stack: Stack, place: SelftestPlace) -> None:
@@ -75,11 +72,3 @@ def _remove_from_efs(stack: Stack, place: SelftestPlace) -> None:
     why = cause_message(payload) if answer.get("FunctionError") else json.loads(payload)["error"]
     if why:
         raise CommandError(f"{place.efs()} is left: {why}")
-
-
-def _remove_objects(stack: Stack, place: SelftestPlace) -> None:
-    remove_prefix(stack.client("s3"), place.bucket, f"{place.name}/")
-
-
-def _remove_ledgers(stack: Stack, place: SelftestPlace) -> None:
-    remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-")

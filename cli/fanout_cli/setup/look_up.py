@@ -21,7 +21,8 @@ def look_up(session: Any, file_system: str, access_point: str = "") -> ExistingF
         return _of_s3_files(session, file_system, access_point)
     efs = session.client("efs")
     point = _access_point(efs, file_system, access_point)
-    targets = [one for one in efs.describe_mount_targets(FileSystemId=file_system)["MountTargets"] if _is_up(one)]
+    there = efs.describe_mount_targets(FileSystemId=file_system)["MountTargets"]
+    targets = [one for one in there if one["LifeCycleState"] == "available"]
     groups = {
         group
         for one in targets
@@ -62,10 +63,6 @@ def _subnets(service: str, file_system: str, found: list[str]) -> tuple[str, ...
         remedy = f"make one in each zone that functions are to use: aws {service} create-mount-target"
         raise InvalidRequest("--file-system", f"{file_system} has no mount target that is available", remedy)
     return tuple(sorted(found))
-
-
-def _is_up(target: dict[str, Any]) -> bool:
-    return bool(target["LifeCycleState"] == "available")
 
 
 def _access_point(efs: Any, file_system: str, wanted: str) -> dict[str, Any]:

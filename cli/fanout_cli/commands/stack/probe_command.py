@@ -32,11 +32,12 @@ def probe(
     if max_functions is not None:
         request["max_functions"] = max_functions
     with command() as console:
-        from fanout_cli.probes import bring_probe, prober, show_probe, start_probe, watch_probe
+        from fanout_cli.probes import bring_probe, prober, show_probe, watch_probe
         from fanout_cli.runs.run_ids import new_run_id
+        from fanout_cli.runs.runs import start_run
 
         found = prober(where.find(), second=second)
-        probe_id = start_probe(found, request, name or new_run_id("probe"))
+        probe_id = start_run(found, request, name or new_run_id("probe"))
         console.print(f"{probe_id} measures; Ctrl-C leaves it going", markup=False, highlight=False)
         try:
             described = watch_probe(found, probe_id, console)

@@ -38,7 +38,8 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
         if known is not None and known.calibration is not None:
             found[mount] = known
     calibrations = {mount: known.calibration for mount, known in found.items() if known.calibration is not None}
-    return calibrations, notes + [_note(mount, known) for mount, known in found.items()]
+    said = "{}: rates are those that {} measured on {:.10}"
+    return calibrations, notes + [said.format(name, one.probe_id, utc(one.ended_at)) for name, one in found.items()]
 
 
 def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, ProbeResult]:
@@ -61,7 +62,3 @@ def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Prob
 
 def _file_system(mount: str, context: Context) -> str:
     return context.file_system_ids.get(mount) or mount
-
-
-def _note(mount: str, known: ProbeResult) -> str:
-    return f"{mount}: rates are those that {known.probe_id} measured on {utc(known.ended_at)[:10]}"

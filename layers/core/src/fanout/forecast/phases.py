@@ -58,14 +58,6 @@ def loads_to_publish(request: Request, work: Work) -> Mapping[str, Load]:
 SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
 
 
-def _in_one_state(_request: Request, _work: Work, _basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=STATE_SECONDS)
-
-
-def _nothing(_request: Request, _done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
-    return PhaseCost()
-
-
 class Phase(Struct, frozen=True, kw_only=True):
     """A phase: its name in the ledger, whether a run has it, and what it adds to the copy.
 
@@ -78,17 +70,9 @@ class Phase(Struct, frozen=True, kw_only=True):
     name: str
     inside: str = ""
     waits: str = ""
-    runs: Callable[[Request], bool]
-    predicted: Callable[[Request, Work, Basis], PhaseCost] = _in_one_state
-    spent: Callable[[Request, WorkDone, Mapping[str, float]], PhaseCost] = _nothing
-
-
-def _listing(_request: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=basis.list_seconds, requests=RequestCount(gets=work.heads))
-
-
-def _listed(_request: Request, done: WorkDone, _price: Mapping[str, float]) -> PhaseCost:
-    return PhaseCost(requests=RequestCount(gets=done.heads))
+    runs: Callable[[Request], bool] = lambda _: True
+    predicted: Callable[[Request, Work, Basis], PhaseCost] = lambda *_: PhaseCost(seconds=STATE_SECONDS)
+    spent: Callable[[Request, WorkDone, Mapping[str, float]], PhaseCost] = lambda *_: PhaseCost()
 
 
 def _copying(request: Request, work: Work, basis: Basis) -> PhaseCost:
@@ -96,31 +80,23 @@ def _copying(request: Request, work: Work, basis: Basis) -> PhaseCost:
     return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0, services=services)
 
 
-def _copied(request: Request, done: WorkDone, price: Mapping[str, float]) -> PhaseCost:
-    return PhaseCost(services=to_copy(request, done.moved.bytes, 0, done.regions, price))
-
-
-def _summing(_request: Request, work: Work, _basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD)
-
-
-def _always(_request: Request) -> bool:
-    return True
-
-
-def _lists(request: Request) -> bool:
-    return not request.course.goes_back
-
-
-def _copies(request: Request) -> bool:
-    return request.course.copies
-
-
 PHASES = (
-    Phase(name="plan", runs=_always),
-    Phase(name="list", runs=_lists, predicted=_listing, spent=_listed),
-    Phase(name="partition", runs=_lists),
-    Phase(name="copy", runs=_copies, predicted=_copying, spent=_copied),
+    Phase(name="plan"),
+    Phase(
+        name="list",
+        runs=lambda request: not request.course.goes_back,
+        predicted=lambda _, work, basis: PhaseCost(seconds=basis.list_seconds, requests=RequestCount(gets=work.heads)),
+        spent=lambda _, done, _price: PhaseCost(requests=RequestCount(gets=done.heads)),
+    ),
+    Phase(name="partition", runs=lambda request: not request.course.goes_back),
+    Phase(
+        name="copy",
+        runs=lambda request: request.course.copies,
+        predicted=_copying,
+        spent=lambda request, done, price: PhaseCost(
+            services=to_copy(request, done.moved.bytes, 0, done.regions, price)
+        ),
+    ),
     Phase(
         name="restore",
         inside="copy",
@@ -129,7 +105,7 @@ PHASES = (
         predicted=restoring,
         spent=restored,
     ),
-    Phase(name="finish", runs=_copies),
+    Phase(name="finish", runs=lambda request: request.course.copies),
     Phase(name="delete", runs=lambda request: request.course.deletes_extras, predicted=deleting, spent=deleted),
     Phase(
         name="checksums",
@@ -152,7 +128,10 @@ PHASES = (
         predicted=publishing,
         spent=published,
     ),
-    Phase(name="summarise", runs=_always, predicted=_summing),
+    Phase(
+        name="summarise",
+        predicted=lambda _, work, _basis: PhaseCost(seconds=STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD),
+    ),
 )
 
 # Each phase once, whatever the mode; and the names of those whose begin a run notes.

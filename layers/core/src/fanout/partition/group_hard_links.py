@@ -179,12 +179,9 @@ def _grouped(
     where: str,
     context: Context,
 ) -> Iterator[ComparedName]:
-    rows = spread_rows(map(_row, names), count, lambda row: file_of(_from_row(row).name), where, context)
+    written = ([*name_row(one.name), one.difference] for one in names)
+    rows = spread_rows(written, count, lambda row: file_of(_from_row(row).name), where, context)
     return chain.from_iterable(group(map(_from_row, bucket)) for bucket in rows)
-
-
-def _row(one: ComparedName) -> list[Any]:
-    return [*name_row(one.name), one.difference]
 
 
 def _from_row(row: list[Any]) -> ComparedName:

@@ -125,11 +125,7 @@ class ProbeRound(Struct, frozen=True):
 
 def rounds_of(request: ProbeRequest) -> tuple[ProbeRound, ...]:
     """The rounds in their order; what their functions may use adds up to no more than the budget."""
-    return tuple(_rounds(request))
-
-
-def _rounds(request: ProbeRequest) -> Iterator[ProbeRound]:
-    number = 0
+    rounds: list[ProbeRound] = []
     numbers = [count for count in FUNCTIONS if count < request.max_functions] + [request.max_functions]
     for experiment, share in SHARES.items():
         size = request.budget_bytes * share.bytes // 100
@@ -139,8 +135,8 @@ def _rounds(request: ProbeRequest) -> Iterator[ProbeRound]:
             each = size // sum(numbers) if experiment.is_shared else size
             within = min(ROUND_SECONDS, seconds / len(numbers) if experiment.is_shared else seconds)
             points = tuple(points_of(experiment, each))
-            yield ProbeRound(number, experiment, functions, each, within, points)
-            number += 1
+            rounds.append(ProbeRound(len(rounds), experiment, functions, each, within, points))
+    return tuple(rounds)
 
 
 def points_of(experiment: Experiment, size: int) -> Iterator[Point]:

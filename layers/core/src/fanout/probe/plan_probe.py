@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.efs.capacity import FileSystemState
 from fanout.efs.measurement import state_of
 from fanout.ledger import probe_keys as keys
 from fanout.ledger.run_places import check_run_name
@@ -25,8 +24,9 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
     check_run_name(context.ledger.run_id, "probe_id")
     request = parse_probe_request(document, mount, max_concurrency)
     file_system_id = context.file_system_ids.get(mount, "")
-    state = _state(context, file_system_id, began) if file_system_id else None
-    if state is not None:
+    state, meter = None, context.meter
+    if file_system_id:
+        state = state_of(meter.describe(file_system_id), meter.readings(file_system_id, began), began)
         check_credits(state, request)
     ledger = context.ledger
     other = next((key for key in ledger.keys("") if key != keys.PLAN), None)
@@ -41,7 +41,3 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
         "rounds": [{"number": one.number, "members": list(range(one.functions))} for one in rounds],
     }
-
-
-def _state(context: Context, file_system_id: str, now: float) -> FileSystemState:
-    return state_of(context.meter.describe(file_system_id), context.meter.readings(file_system_id, now), now)

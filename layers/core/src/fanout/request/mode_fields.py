@@ -43,10 +43,6 @@ _deletes_proven, _deletes_extras = attrgetter("deletes_proven"), attrgetter("del
 _compares = attrgetter("compares")
 
 
-def _deletes_nothing(course: Course) -> bool:
-    return course.copies and not course.deletes
-
-
 NOT_TAKEN = (
     NotTaken(_deletes_proven, ("publish",), "the next version is compared with the source", _TAKES_OUT),
     NotTaken(_deletes_proven, ("certificate",), "nobody could find the source again to check it", _TAKES_OUT),
@@ -75,7 +71,11 @@ NOT_TAKEN = (
         "leave it out, and name DESTINATION/versions/ID as the destination",
     ),
     NotTaken(_deletes_proven, ("overwrite",), "what stays at the destination would be no copy of the source's"),
-    NotTaken(_deletes_nothing, ("delete_guard.max_count", "delete_guard.max_percent"), "it deletes nothing"),
+    NotTaken(
+        lambda course: course.copies and not course.deletes,
+        ("delete_guard.max_count", "delete_guard.max_percent"),
+        "it deletes nothing",
+    ),
     NotTaken(
         _compares,
         (

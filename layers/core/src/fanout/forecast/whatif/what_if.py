@@ -95,7 +95,8 @@ def what_if(ledger: Ledger, other: Other) -> WhatIf:
         raise InvalidRequest(ledger.run_id, "the run copied nothing", "name a run that did")
     known = measured_file_systems(ledger)
     was = SpeedLimits(plan.request, known)
-    would = SpeedLimits(_request(plan, other), {name: _state(one, other) for name, one in known.items()})
+    states = known if other.state is None else {name: other.state(one) for name, one in known.items()}
+    would = SpeedLimits(_request(plan, other), states)
     functions, all_of_it = most_at_once(tasks), sum((one.worked for one in tasks), Count())
     began, ended = tasks[0].spans[0][0], max(one.spans[-1][1] for one in tasks)
     decided = decisions(ledger)
@@ -156,10 +157,6 @@ def _request(plan: Plan, other: Other) -> Request:
     if other.bytes_per_second is not None:
         limits = replace(limits, bytes_per_second=other.bytes_per_second)
     return replace(request, limits=limits)
-
-
-def _state(state: FileSystemState, other: Other) -> FileSystemState:
-    return state if other.state is None else other.state(state)
 
 
 def _binding(seconds: Mapping[str, float], whole: float) -> str:

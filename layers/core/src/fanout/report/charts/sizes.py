@@ -46,7 +46,7 @@ def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
     top = max(max(pair) for pair in shares)
     columns, table = [], []
     for row, (of_entries, of_bytes) in zip(rows, shares, strict=True):
-        name = _name(row)
+        name = "empty" if row.below_bytes == 1 else f"{size(row.from_bytes)} to {size(row.below_bytes)}"
         cells = (name, count(row.entries), percent(of_entries), size(row.bytes), percent(of_bytes))
         text = f"{name}: {cells[1]} files ({cells[2]}), {cells[3]} ({cells[4]})"
         at = (row.from_bytes.bit_length() - first) * width
@@ -56,10 +56,6 @@ def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
         table.append(cells)
     ticks = [Tick(100.0, percent(top)), Tick(50.0, percent(top / 2))]
     return Histogram(columns, _size_ticks(first, last, width), ticks, table)
-
-
-def _name(row: SizeBucket) -> str:
-    return "empty" if row.below_bytes == 1 else f"{size(row.from_bytes)} to {size(row.below_bytes)}"
 
 
 def _size_ticks(first: int, last: int, width: float) -> list[Tick]:

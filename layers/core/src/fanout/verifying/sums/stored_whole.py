@@ -13,7 +13,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.checksum import to_base64
-from fanout.model.entry import Attributes, Found
+from fanout.model.entry import Attributes
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.shard import BigFile
 from fanout.shards.tasks.attempts import TaskProgress
@@ -56,14 +56,13 @@ def note_stored(end: End, big: BigFile, task: ShardTask) -> TaskProgress | None:
         found = tree.find_stored(entry.path)
     except (ItemError, AccessDenied):
         return None
-    if found is None or found.crc64nvme is None or found.attributes is None or not _is_wanted(end, big, found):
+    if found is None or found.crc64nvme is None or found.attributes is None:
+        return None
+    is_source = end is End.SOURCE
+    if found.entry.etag != big.entry.etag if is_source else found.entry.size != big.entry.size:
         return None
     stored = StoredWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
     task.ledger.write(keys.stored_key(big.id, end.value), stored)
     assert task.shard.blocks is not None
     size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
     return TaskProgress(task.shard.items, True, Count(0, size))
-
-
-def _is_wanted(end: End, big: BigFile, found: Found) -> bool:
-    return found.entry.etag == big.entry.etag if end is End.SOURCE else found.entry.size == big.entry.size
