@@ -37,7 +37,7 @@ _DIRECTORIES_KEPT = 10_000
 _SUBTREES = 1_000
 
 Refuse = Callable[[Row], None]
-Late = Callable[[int], bool]
+TimeIsUp = Callable[[int], bool]
 
 
 class Lookups:
@@ -93,7 +93,7 @@ class Lookups:
 
 
 def list_manifest(
-    lines: ManifestLines, plan: Plan, lookups: Lookups, settle: Add, refuse: Refuse, late: Late
+    lines: ManifestLines, plan: Plan, lookups: Lookups, settle: Add, refuse: Refuse, late: TimeIsUp
 ) -> list[Segment]:
     """Settle the lines of a part until it ends, ``late`` says so or ``tuning.SEGMENT_ENTRIES`` are settled.
 
