@@ -31,7 +31,7 @@ class Access:
 
     @classmethod
     def new(cls, endpoint: str, ca_bundle: Path) -> Self:
-        """With keys that nobody knows yet."""
+        """With new random keys."""
         key = "AKIA" + "".join(secrets.choice(_LETTERS) for _ in range(16))
         return cls(endpoint, str(ca_bundle), key, secrets.token_urlsafe(30))
 

@@ -1,4 +1,4 @@
-"""Whom the local stack trusts: the authority of this checkout, and whoever certifies the data's S3 server."""
+"""The certificate authorities that the local stack trusts: this checkout's own, and that of the data's S3 server."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Watch:
 
 
 class FreezingQueue:
-    """The events of a worker's generation: whoever waits for one is frozen until it comes."""
+    """The events of a worker's generation: a worker that waits for one is frozen until it comes."""
 
     def __init__(self, pending: Any, worker: Any, generation: int) -> None:
         self._pending, self._worker, self._generation = pending, worker, generation

@@ -1,4 +1,4 @@
-"""The digest of a tree: a sum over its files and symlinks that no order changes, and that nobody can steer.
+"""The digest of a tree: a sum over its files and symlinks that no order changes, and no chosen content can steer.
 
 Each line is expanded by SHAKE-256 to 1,024 lanes of 16 bits; the lanes of all lines are added modulo 2**16. Functions
 add up parts in any order. The digest is the SHA-256 of the lanes. It is LtHash16 with SHAKE-256 (Lewi, Kim, Maykov,

@@ -1,4 +1,4 @@
-"""The dollars of jobs that compute checksums, as far as their prices are known, and their time, which nobody knows.
+"""The dollars of jobs that compute checksums, as far as their prices are known, and their time, which is unknown.
 
 S3 also charges for the bytes that it reads for a checksum. That price is in no table here: it is not counted.
 """
@@ -17,7 +17,7 @@ JOB_SECONDS = 900.0
 
 
 def computing(request: Request, work: Work, basis: Basis) -> PhaseCost:
-    """As if no object had a checksum: only the HEADs, which come later, show which do."""
+    """The cost if no object has a checksum; the HEADs that show which do come later."""
     ends = sum(end.is_keyed for end in (request.source, request.destination))
     objects = max(work.entries, work.listed if request.course.copies else 0)
     if not objects:

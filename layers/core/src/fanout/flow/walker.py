@@ -42,7 +42,7 @@ def by_class(error: Exception) -> StateFailed | None:
 
 
 def never(_error: Exception) -> StateFailed | None:
-    """No exception is a state's failure: it goes through to whoever walks."""
+    """Treats no exception as a state's failure: the caller of ``walk`` gets it."""
     return None
 
 

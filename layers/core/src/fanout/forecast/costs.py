@@ -17,7 +17,7 @@ from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
 
 class Dollars(Struct, frozen=True):
-    """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
+    """Dollars by service: ``s3`` and ``efs`` for the data itself, ``ledger`` for the requests to the work bucket.
 
     ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``signing`` the
     requests to KMS; ``services`` are the dollars of further ones, by their names in the summary.

@@ -1,7 +1,7 @@
 """The ledger as one task saw it when it first read: one listing of the run, and its documents fetched side by side.
 
-The documents come while the task goes on; who asks for one waits for it alone. A plan that is asked for first is
-fetched beside the listing.
+The documents come while the task goes on; a read waits for its own document alone. A plan that is
+asked for first is fetched while the run is listed.
 
 What the task writes goes to the store in an order that a loss at any moment leaves whole, and as much of it side by
 side as that order allows: see ``write_order``. What could not be sent goes on waiting: the error may be of a write that
@@ -144,7 +144,7 @@ class KeptStore:
                 self._names = [key for key in self._names if key not in removed]
 
     def look_ahead(self, key: str = "") -> None:
-        """Begin to list the run and then to fetch its documents; beside the listing, if ``key`` is the plan's."""
+        """Begin to list the run, then to fetch its documents; the plan during the listing, if ``key`` is its key."""
         with self._beginning:
             if self._listing is not None:
                 return

@@ -61,7 +61,7 @@ class Ledger(LedgerObjects):
         return Ledger(self._store, self.run_id, self.prefix, seal)
 
     def kept(self) -> Ledger:
-        """The same ledger as it is at the first read; for a task during which nobody else writes what it reads."""
+        """The same ledger as it is at the first read; for a task whose documents no other writer changes meanwhile."""
         if isinstance(self._store, KeptStore):
             return self
         return Ledger(KeptStore(self._store, run_places.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)

@@ -126,7 +126,7 @@ class _Pacer:
         return ExpectedEnd(now + (now - since) * share_left / (share - share_left), self.start.copied_by)
 
     def _bounds(self) -> PacingLimits:
-        """As the request says, but for a rate that was changed since."""
+        """The limits of the request, with a rate that was changed since."""
         bounds = bounds_of(self.plan.request, self.start.functions)
         limits = self.context.ledger.find(keys.LIMITS, RunLimits)
         return replace(bounds, bytes_per_second=None if limits is None else limits.bytes_per_second)

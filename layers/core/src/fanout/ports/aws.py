@@ -57,7 +57,7 @@ class PublicKey(Struct, frozen=True):
 
 
 class Signer(Protocol):
-    """A key that signs, of which nobody has the private half. Raises the errors of ``fanout.model.errors``."""
+    """A signing key whose private half never leaves its service. Raises the errors of ``fanout.model.errors``."""
 
     def public_key(self) -> PublicKey:
         """The key. Raises ``InvalidRequest`` for one that signs in another way than certificates need."""

@@ -183,7 +183,7 @@ class _Asked(Struct, frozen=True):
 
 
 class _Visit:
-    """One look at the entries of a shard, which asks for those that nobody has asked for."""
+    """One look at the entries of a shard, which asks for those that were not asked for yet."""
 
     def __init__(self, shard: Shard, archive: ObjectArchive, plan: Plan, context: Context, deadline: Deadline) -> None:
         self._shard, self._archive, self._plan = shard, archive, plan

@@ -207,7 +207,7 @@ def outcomes_of(shard_id: str, ledger: Ledger) -> dict[int, Outcome]:
 
 
 def timed_outcomes_of(shard_id: str, ledger: Ledger) -> tuple[dict[int, Outcome], dict[int, float]]:
-    """The outcomes that count, and by when each was done, in seconds since 1970; 0 where nobody said.
+    """The outcomes that count, and by when each was done, in seconds since 1970; 0 where it is unknown.
 
     Of several attempts, which may all have copied, the last one's time counts.
     """

@@ -156,7 +156,7 @@ def make_context(
 
 
 def hold_to_budget(plan: Plan, context: Context) -> None:
-    """See ``forecast.spending``, which only a run with a budget loads."""
+    """Raise ``OutOfBudget`` if the run has spent its ``limits.max_dollars``; without it nothing is loaded."""
     if plan.request.limits.max_dollars is not None:
         from fanout.forecast import spending
 

@@ -45,7 +45,7 @@ class ListingResults(Struct, frozen=True, kw_only=True):
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
     ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``published`` what a sync leaves
     of published trees, ``heads`` the requests that looked at what seemed unchanged, ``matched`` the globs that matched
-    an entry, as ``exclude.0``, or ``None`` where nobody looked.
+    an entry, as ``exclude.0``, or ``None`` where none was looked at.
     """
 
     complete: bool

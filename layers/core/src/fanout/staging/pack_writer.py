@@ -99,7 +99,7 @@ class PackWriter(UnseenTree):
 
 
 class PackTarget:
-    """See ``ports.tree.Target``: a file that is staged. Holes, and blocks of zeros of a large file, are not."""
+    """A ``ports.tree.Target`` that stages a file, without its holes and a large file's blocks of zeros."""
 
     keeps_holes = True
     takes_pieces = False

@@ -45,7 +45,7 @@ class PackedTree(UnseenTree):
 
 
 class PackedSource(WholeSource):
-    """See ``ports.tree.Source``: a staged entry, pinned when it was staged."""
+    """The ``ports.tree.Source`` of a staged entry, pinned when it was staged."""
 
     def __init__(self, packed: Packed, entry: Entry, objects: StagedObjects) -> None:
         self._packed, self._entry, self._objects = packed, entry, objects

@@ -22,7 +22,7 @@ def _key(shard_id: str, offset: int) -> str:
 
 
 class StagedBlockTarget:
-    """See ``ports.tree.BlockTarget``: stages blocks; whichever attempt writes one, it holds the same bytes."""
+    """A ``ports.tree.BlockTarget`` that stages blocks; whichever attempt writes one, it holds the same bytes."""
 
     keeps_holes = True
     takes_pieces = False

@@ -25,7 +25,7 @@ def _unseen(name: str) -> InvalidRequest:
 
 
 class UnseenTree:
-    """See ``ports.tree.Tree``. Raises ``InvalidRequest`` for work that needs a function on the other side."""
+    """The ``ports.tree.Tree`` of a mount that this function lacks. Raises ``InvalidRequest`` for work that needs it."""
 
     def __init__(self, ledger: Ledger, nonce: str, name: str) -> None:
         self._ledger, self._nonce, self._name = ledger, nonce, name
@@ -104,7 +104,7 @@ class UnseenTree:
 
 
 class UnseenSource(WholeSource):
-    """See ``ports.tree.Source``: an entry of the other mount of which only the attributes are wanted."""
+    """The ``ports.tree.Source`` of an entry of that mount: attributes, no bytes."""
 
     def __init__(self, ledger: Ledger, entry: Entry) -> None:
         self._ledger, self._entry = ledger, entry

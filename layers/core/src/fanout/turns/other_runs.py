@@ -74,7 +74,7 @@ def met_in(field: str, plan: Plan, ledger: Ledger) -> Met | None:
 
 
 def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> None:
-    """Fence whom the run's turn at an end names, the runs that it resumes, and whoever else has staged at its root."""
+    """Fence the runs that the turn at an end names, those that the run resumes, and all that staged at its root."""
     is_source = end == plan.request.source
     field = "source" if is_source else "destination"
     place = end.place if is_source else plan.staging_place

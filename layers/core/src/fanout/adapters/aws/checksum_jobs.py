@@ -25,9 +25,10 @@ _PRIORITY = 10
 
 
 class S3ChecksumJobs:
-    """See ``ports.checksum_jobs``; needs s3:CreateJob, s3:DescribeJob and s3:UpdateJobStatus, iam:PassRole on the role.
+    """Jobs of S3 Batch Operations, as ``ports.checksum_jobs``.
 
-    ``work`` is the client of the work bucket, ``data`` that of the ends' buckets.
+    Needs s3:CreateJob, s3:DescribeJob and s3:UpdateJobStatus, iam:PassRole on the role.
+    ``work`` is the work bucket with its client, ``data`` the client of the ends' buckets.
     """
 
     def __init__(

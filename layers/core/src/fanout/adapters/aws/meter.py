@@ -32,9 +32,10 @@ _ATTEMPTS = 1
 
 
 class AwsMeter:
-    """See ``ports.aws.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData.
+    """A ``ports.aws.Meter`` over EFS, S3 Files and CloudWatch.
 
-    Of S3 Files s3files:GetFileSystem and s3files:GetAccessPoint.
+    Needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData; for S3 Files s3files:GetFileSystem and
+    s3files:GetAccessPoint.
     """
 
     def __init__(self, region: str, efs_url: str = "", metrics_url: str = "") -> None:
@@ -120,7 +121,7 @@ def behind(files: Any, access_point: str) -> Behind:
 
 
 class LambdaAccount:
-    """See ``ports.pacing.Account``; needs lambda:GetAccountSettings."""
+    """The limits of Lambda in an account, as ``ports.pacing.Account``; needs lambda:GetAccountSettings."""
 
     def __init__(self, region: str, url: str = "") -> None:
         self._lambda = Service("lambda", region, url)

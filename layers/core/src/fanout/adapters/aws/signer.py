@@ -12,7 +12,7 @@ from fanout.ports.aws import PublicKey
 
 
 class KmsSigner:
-    """See ``ports.aws.Signer``; needs kms:Sign, kms:Verify and kms:GetPublicKey on the key."""
+    """A ``ports.aws.Signer`` over a key in KMS; needs kms:Sign, kms:Verify and kms:GetPublicKey on the key."""
 
     def __init__(self, region: str, key_arn: str, url: str = "", attempts: int = 4) -> None:
         self._kms = client("kms", region, url, attempts)

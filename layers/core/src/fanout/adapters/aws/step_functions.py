@@ -15,7 +15,7 @@ _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 
 
 class StepFunctionsExecutions:
-    """See ``ports.aws.Executions`` and ``Starts``; needs states:DescribeExecution, and states:StartExecution."""
+    """``ports.aws.Executions`` and ``Starts``; needs states:DescribeExecution and states:StartExecution."""
 
     def __init__(self, region: str, url: str = "", attempts: int = 4) -> None:
         self._steps = client("stepfunctions", region, url, attempts)
@@ -38,7 +38,7 @@ class StepFunctionsExecutions:
 
 
 class StepFunctionsMaps:
-    """See ``ports.pacing.MapRuns``; needs states:ListMapRuns, states:DescribeMapRun and states:UpdateMapRun."""
+    """The ``ports.pacing.MapRuns``; needs states:ListMapRuns, states:DescribeMapRun and states:UpdateMapRun."""
 
     def __init__(self, region: str, url: str = "", attempts: int = 4) -> None:
         self._steps = client("stepfunctions", region, url, attempts)

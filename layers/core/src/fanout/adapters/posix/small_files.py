@@ -25,7 +25,7 @@ _FLAGS = FILE_FLAGS | os.O_NOFOLLOW
 
 
 class PosixSmallFiles:
-    """See ``ports.tree.SmallFiles``; of each end its directories, and the prefix of an entry's path."""
+    """``ports.tree.SmallFiles`` between two mounts; each end is its directories and the prefix of an entry's path."""
 
     def __init__(self, source: tuple[Directories, str], destination: tuple[Directories, str], staging: Staging) -> None:
         self._source, self._source_root = source

@@ -196,7 +196,7 @@ class OneRename:
         self._threads = threading.Lock()
 
     def begin(self) -> bool:
-        """Whether nobody else renames now; then ``end`` must follow."""
+        """Take the lock if it is free; then ``end`` must follow."""
         if not self._threads.acquire(blocking=False):
             return False
         try:

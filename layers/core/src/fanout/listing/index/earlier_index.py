@@ -255,7 +255,7 @@ def write_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
 def name_index(plan: Plan, ledger: Ledger) -> None:
     """Make a run's index the one that the next run of the same transfer uses. Call it after the run's summary.
 
-    Not for a version: whoever publishes next finds its index by the version's name.
+    Not for a version: the next publication finds its index by the version's name.
     """
     if _uses_named_index(plan) and plan.request.course.writes:
         ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))

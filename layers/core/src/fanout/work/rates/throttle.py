@@ -91,7 +91,7 @@ class Throttle(TaskLimiter):
         return self._cut_off and all(cost <= rate * seconds for rate, cost in costs)
 
     def end(self) -> None:
-        """See ``TaskLimiter``; notes that this function uses nothing any more."""
+        """Give this function's share of the rates back to the others."""
         if self._noted_in is not None:
             ended = Presence(self._me.began, self._me.name, self._now())
             with suppress(FanoutError):  # then the others hear of it when the last note expires

@@ -249,7 +249,7 @@ class Directories:
                     refresh_attributes(descriptor)
 
     def _drop(self, paths: Iterable[str]) -> list[int]:
-        """Keep directories no longer; the descriptors to close of those that nobody holds. Under the lock."""
+        """Take directories out of the cache, under the lock; returns the descriptors to close, of those not in use."""
         dropped = [self._open.pop(path) for path in paths if path in self._open]
         for held in dropped:
             held.is_kept = False

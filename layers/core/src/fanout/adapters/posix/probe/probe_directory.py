@@ -57,7 +57,7 @@ class PosixProbeFile:
 
 
 class PosixProbeDirectory:
-    """See ``ports.probe.ProbeDirectory``. ``parent`` is relative to ``base``, empty for the base itself."""
+    """A ``ports.probe.ProbeDirectory`` on a mount. ``parent`` is relative to ``base``, empty for the base itself."""
 
     def __init__(self, base: Path, parent: str, probe_id: str, client: str) -> None:
         self._directories = Directories(str(base), mode_of=lambda _path: stat.S_IRWXU)
