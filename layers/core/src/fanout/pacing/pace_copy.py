@@ -22,7 +22,7 @@ from fanout.model.errors import FanoutError
 from fanout.model.file_system import Readings
 from fanout.pacing.rows import MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, ExpectedEnd, Pacing, PacingLimits, decide
-from fanout.pacing.start import bounds_of, entry_bytes_of, paced_at_first, seen_at_first
+from fanout.pacing.start import entry_bytes_of, limits_of, paced_at_first, seen_at_first
 from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
 from fanout.request.request import Request
@@ -107,7 +107,7 @@ class _Pacer:
             rate = self.pacing.bytes_per_second
             seen.append(seen_of(mount, state, readings, now, left, found.rate_per_metered, rate))
         throttled = self._throttled(now)
-        after = decide(now, self.pacing, seen, throttled, self._bounds(), self._progress(now, share_left))
+        after = decide(now, self.pacing, seen, throttled, self._limits(), self._expected_end(now, share_left))
         if after.concurrency != self.pacing.concurrency:
             self._speed_from = (now, share_left)
         write_rate(after, self.plan.request, self.context.ledger)
@@ -118,18 +118,18 @@ class _Pacer:
         self.context.ledger.write_rows(self._name, self._decisions)
         self.pacing = after
 
-    def _progress(self, now: float, share_left: float) -> ExpectedEnd | None:
+    def _expected_end(self, now: float, share_left: float) -> ExpectedEnd | None:
         """The end of the copy at the speed since the last change, for a run that has to end by a time."""
         since, share = self._speed_from
         if self.start.copied_by is None or share - share_left < LEAST_SHARE:
             return None
         return ExpectedEnd(now + (now - since) * share_left / (share - share_left), self.start.copied_by)
 
-    def _bounds(self) -> PacingLimits:
+    def _limits(self) -> PacingLimits:
         """The limits of the request, with a rate that was changed since."""
-        bounds = bounds_of(self.plan.request, self.start.functions)
-        limits = self.context.ledger.find(keys.LIMITS, RunLimits)
-        return replace(bounds, bytes_per_second=None if limits is None else limits.bytes_per_second)
+        limits = limits_of(self.plan.request, self.start.functions)
+        changed = self.context.ledger.find(keys.LIMITS, RunLimits)
+        return replace(limits, bytes_per_second=None if changed is None else changed.bytes_per_second)
 
     def _read(self, mount: str, now: float) -> Readings:
         """The readings of a file system, or the last ones that there were: they only grow older."""

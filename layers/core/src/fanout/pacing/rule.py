@@ -100,7 +100,7 @@ class ExpectedEnd(Struct, frozen=True):
 
 
 class PacingLimits(Struct, frozen=True):
-    """The bounds from request and plan: the most functions, those of the plan, the reserve, the request's rate."""
+    """The limits from request and plan: the most functions, those of the plan, the reserve, the request's rate."""
 
     most: int
     planned: int
@@ -113,19 +113,19 @@ def decide(
     pacing: Pacing,
     seen: Sequence[Observed],
     throttled: int,
-    bounds: PacingLimits,
-    progress: ExpectedEnd | None = None,
+    limits: PacingLimits,
+    expected: ExpectedEnd | None = None,
 ) -> Pacing:
     """The next pacing, by the table above; ``throttled`` functions were lately throttled.
 
-    ``progress`` is that of a run which has to end by a time, once it is known.
+    ``expected`` is the end of a run which has to end by a time, once it is known.
     """
-    rate, why_rate = _rate(seen, bounds.reserve_percent)
-    concurrency, why = _concurrency(now, pacing, seen, throttled, bounds)
-    if progress is not None:
-        concurrency, why = _in_time(now, pacing, concurrency, why, bounds, progress)
-    slowest = min((one for one in (rate, bounds.bytes_per_second) if one is not None), default=None)
-    useful = bounds.most if slowest is None else functions_for(slowest)
+    rate, why_rate = _rate(seen, limits.reserve_percent)
+    concurrency, why = _concurrency(now, pacing, seen, throttled, limits)
+    if expected is not None:
+        concurrency, why = _in_time(now, pacing, concurrency, why, limits, expected)
+    slowest = min((one for one in (rate, limits.bytes_per_second) if one is not None), default=None)
+    useful = limits.most if slowest is None else functions_for(slowest)
     if concurrency > useful:
         concurrency, why = useful, why_rate if slowest == rate else "the rate of the request needs no more"
     moved_at = pacing.moved_at if concurrency == pacing.concurrency else now
@@ -172,25 +172,25 @@ def _rate(seen: Sequence[Observed], reserve_percent: float) -> tuple[float | Non
 
 
 def _in_time(
-    now: float, pacing: Pacing, concurrency: int, why: str, bounds: PacingLimits, progress: ExpectedEnd
+    now: float, pacing: Pacing, concurrency: int, why: str, limits: PacingLimits, expected: ExpectedEnd
 ) -> tuple[int, str]:
     """As many functions as the guards allow, but no more than it takes to end in time, and no fewer than planned."""
-    current = min(pacing.concurrency, bounds.most)
+    current = min(pacing.concurrency, limits.most)
     if concurrency < current:
         return concurrency, why
     settled = now - pacing.moved_at >= SETTLE_SECONDS
-    if progress.is_ahead(now) and settled and current > bounds.planned:
-        return max(bounds.planned, math.floor(current / UP)), "ahead of limits.finish_by, also with fewer functions"
-    if progress.is_behind(now):
+    if expected.is_ahead(now) and settled and current > limits.planned:
+        return max(limits.planned, math.floor(current / UP)), "ahead of limits.finish_by, also with fewer functions"
+    if expected.is_behind(now):
         return concurrency, f"behind limits.finish_by{f': {why}' if why else ''}"
     return (current, "in time for limits.finish_by") if concurrency > current else (concurrency, why)
 
 
 def _concurrency(
-    now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, bounds: PacingLimits
+    now: float, pacing: Pacing, seen: Sequence[Observed], throttled: int, limits: PacingLimits
 ) -> tuple[int, str]:
     """The concurrency by operations and throttling, and why."""
-    current = min(pacing.concurrency, bounds.most)
+    current = min(pacing.concurrency, limits.most)
     settled = now - pacing.moved_at >= SETTLE_SECONDS
     percents = [(one.io_percent, one.mount) for one in seen if one.io_percent is not None]
     highest = max(percents, default=(0.0, ""))
@@ -202,12 +202,12 @@ def _concurrency(
     unknown = [one.mount for one in seen if one.io_percent is None or one.used is None]
     if unknown:
         why = f"{unknown[0]}: metrics are late or missing, so not over the plan"
-        return min(current, bounds.planned), why
+        return min(current, limits.planned), why
     if highest[0] >= IO_ROOM:
         return current, f"{highest[1]}: PercentIOLimit {highest[0]:g}"
     full = [one.mount for one in seen if (one.used or 0.0) >= USE_ROOM * one.state.permitted_bytes_per_second]
     if full:
         return current, f"{full[0]}: the throughput is used"
-    if not settled or current >= bounds.most:
+    if not settled or current >= limits.most:
         return current, ""
-    return min(bounds.most, max(current + 1, math.floor(current * UP))), "there is room"
+    return min(limits.most, max(current + 1, math.floor(current * UP))), "there is room"

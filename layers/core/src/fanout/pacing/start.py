@@ -16,8 +16,8 @@ from fanout.pacing.rule import Observed, Pacing, PacingLimits, decide
 from fanout.request.request import Request
 
 
-def bounds_of(request: Request, planned: int) -> PacingLimits:
-    """The bounds from the request, and the concurrency of the plan."""
+def limits_of(request: Request, planned: int) -> PacingLimits:
+    """The limits of the request, and the concurrency of the plan."""
     limits = request.limits
     return PacingLimits(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
 
@@ -56,4 +56,4 @@ def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemS
 
 def paced_at_first(request: Request, seen: list[Observed], functions: int, now: float) -> Pacing:
     """The pacing that the copying starts with, of so many functions that the plan wants."""
-    return decide(now, Pacing(functions, moved_at=now), seen, 0, bounds_of(request, functions))
+    return decide(now, Pacing(functions, moved_at=now), seen, 0, limits_of(request, functions))
