@@ -138,7 +138,7 @@ class EarlierProofs(Struct, frozen=True):
 
 
 class EarlierProof(Struct, frozen=True):
-    """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``Verified``."""
+    """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``ComparedEntry``."""
 
     entry: Entry
     checksum: str | None
