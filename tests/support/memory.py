@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
-from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, Made
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, MadeEntry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
@@ -200,7 +200,7 @@ class MemoryTree:
         """No run publishes to memory."""
         return ()
 
-    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
+    def link_from(self, entry: Entry, place: str, made: Collection[MadeEntry]) -> bool:
         """No run publishes to memory."""
         raise AssertionError(f"{entry.path} is to be linked from {place}")
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from fanout.efs.capacity import FileSystemState, published
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import state_in
-from fanout.forecast.whatif.what_if import Other, WhatIf, what_if
+from fanout.forecast.whatif.what_if import OtherSettings, WhatIf, what_if
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
@@ -53,7 +53,7 @@ def replayed(
         raise InvalidRequest("--rate", f"{rate!r} lets nothing be copied", 'for example "200 MiB/s"')
     left = float(number_of("--credits", credits_)) if credits_ else None
     state = None if mode is None and left is None else _state_at(mode, provisioned_mibps * MIB, left)
-    return what_if(ledger, Other(functions, megabytes, per_second, state))
+    return what_if(ledger, OtherSettings(functions, megabytes, per_second, state))
 
 
 def _state_at(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.tree import PosixTree
-from fanout.model.entry import Entry, Kind, Made
+from fanout.model.entry import Entry, Kind, MadeEntry
 from fanout.request.parts.allowed_attributes import Allowed, owners_of
 from tests.adapters.posix.versions import tree_of
 from tests.support.mounts import writable
@@ -30,7 +30,7 @@ FILE = Entry("d/f", Kind.FILE, 4, 5)
 V1 = "site/versions/v1/"
 
 
-def record_of(path: Path) -> Made:
+def record_of(path: Path) -> MadeEntry:
     """What a run noted of the file when it made it; its end, long after, is its seal."""
     return replace(made_of("d/f", -1, str(path), path.lstat()), sealed_ns=2**62)
 

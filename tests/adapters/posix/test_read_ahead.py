@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fanout.adapters.posix.listing import listing, stats
 from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
-from fanout.adapters.posix.listing.stats import Waited
+from fanout.adapters.posix.listing.stats import WaitedSeconds
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.model.columns import Listed
@@ -167,10 +167,10 @@ def test_what_lies_below_what_was_read_is_read_too_and_the_nearest_first(
 def test_a_thread_waits_where_it_gave_up_the_processor_and_not_where_others_took_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    waited = Waited()
+    waited = WaitedSeconds()
     time.sleep(0.001)
     assert waited.seconds > 0
     monkeypatch.setattr(stats, "_given_up", lambda: 7)  # the same before and after
-    taken_by_others = Waited()
+    taken_by_others = WaitedSeconds()
     time.sleep(0.001)
     assert taken_by_others.seconds == 0

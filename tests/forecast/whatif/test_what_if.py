@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.facts.units import MIB
-from fanout.forecast.whatif.what_if import Other, what_if
+from fanout.forecast.whatif.what_if import OtherSettings, what_if
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
@@ -52,11 +52,11 @@ class Setting:
         return {"bytes_per_second": self.rate} if self.rate else {}
 
 
-def turned(recorded: Setting, asked: Setting, copy: ShardedCopy) -> Other:
+def turned(recorded: Setting, asked: Setting, copy: ShardedCopy) -> OtherSettings:
     """What is asked for beside the run that was recorded."""
     state = None if asked.mode is recorded.mode else lambda _state: copy.state
     rate = None if asked.rate == recorded.rate else asked.rate
-    return Other(asked.functions, None, rate, state)
+    return OtherSettings(asked.functions, None, rate, state)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_predicted_is_what_a_run_at_these_settings_takes(recorded: Setti
     was, then = recorded.run(), asked.run()
     ledger, other = ledger_of(was, RATES, **recorded.limits), ledger_of(then, RATES, **asked.limits)
     found = what_if(ledger, turned(recorded, asked, then))
-    real = what_if(other, Other())
+    real = what_if(other, OtherSettings())
     assert found.replayed_seconds == pytest.approx(found.happened.copy_seconds, rel=MOST_ERROR)
     assert found.would.copy_seconds == pytest.approx(real.happened.copy_seconds, rel=MOST_ERROR)
     assert found.would.seconds == pytest.approx(real.happened.seconds, rel=MOST_ERROR)
@@ -95,7 +95,7 @@ def test_the_ledger_of_a_whole_run_is_replayed(mode: str, short: bool) -> None:
         world.source.put(f"d{number % 4}/f{number}", Kind.FILE, b"x" * 50)
     summary = world.run({**REQUEST, "mode": mode, "limits": {"shard_seconds": 0.1}})
     assert summary["status"] == "SUCCEEDED"
-    found = what_if(world.ledger, Other(functions=1, megabytes=3_538))
+    found = what_if(world.ledger, OtherSettings(functions=1, megabytes=3_538))
     assert found.happened.dollars == summary["forecast"]["actual_dollars"]
     assert found.would.functions == 1 and found.would.dollars["lambda"] > found.happened.dollars["lambda"]
     assert found.would.dollars["total"] - found.happened.dollars["total"] == pytest.approx(
@@ -108,4 +108,4 @@ def test_a_run_that_copies_nothing_is_refused(request_: dict[str, Any], why: str
     world = World()
     world.run({**REQUEST, **request_})
     with pytest.raises(InvalidRequest, match=why):
-        what_if(world.ledger, Other())
+        what_if(world.ledger, OtherSettings())

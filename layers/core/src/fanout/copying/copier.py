@@ -12,7 +12,7 @@ from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
-from fanout.model.entry import Attributes, Entry, Kind, Made
+from fanout.model.entry import Attributes, Entry, Kind, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
@@ -76,7 +76,7 @@ class Copier:
         self.unfinished: list[tuple[int, Entry]] = []
         self.left_out = 0
 
-    def take_made(self) -> Sequence[Made]:
+    def take_made(self) -> Sequence[MadeEntry]:
         """The copies in a destination that is a version, since the last call; see ``FileSystem.take_made``."""
         files = self._destination.file_system
         return () if files is None else files.take_made()

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
-from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
 from fanout.work.processes import in_processes
@@ -25,7 +25,7 @@ class CopiesEntries(Protocol):
 
     def copy_all(self, entries: Sequence[NumberedEntry], threads: int) -> Iterator[tuple[int, Outcome]]: ...
 
-    def take_made(self) -> Sequence[Made]: ...
+    def take_made(self) -> Sequence[MadeEntry]: ...
 
 
 class ForkedCopier:
@@ -43,9 +43,9 @@ class ForkedCopier:
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[NumberedEntry] = []
         self.left_out = 0
-        self._made: list[Made] = []
+        self._made: list[MadeEntry] = []
 
-    def take_made(self) -> Sequence[Made]:
+    def take_made(self) -> Sequence[MadeEntry]:
         """As ``Copier.take_made``, of all processes."""
         taken, self._made = self._made, []
         return taken
@@ -81,7 +81,9 @@ class ForkedCopier:
 
 # The index of an entry, its outcome or, where it was copied and no more is to be said, its checksum and seconds alone,
 # the directories made, and what a version got.
-_FromProcess = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[Made]]
+_FromProcess = tuple[
+    int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[MadeEntry]
+]
 
 
 def _copied(entry: Entry, checksum: str | None, seconds: float | None) -> Outcome:

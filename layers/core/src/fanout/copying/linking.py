@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_from_row
-from fanout.model.entry import Entry, Made
+from fanout.model.entry import Entry, MadeEntry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import version_place
@@ -68,25 +68,25 @@ class _Records:
 
     def __init__(self, before: VersionBefore, ledger: Ledger, paths: set[str]) -> None:
         self._versions, self._ledger, self._paths = (before.version, *before.others), ledger, paths
-        self._read: dict[str, dict[str, list[Made]]] = {}
+        self._read: dict[str, dict[str, list[MadeEntry]]] = {}
         self._lock = threading.Lock()
 
-    def of(self, path: str) -> Iterator[list[Made]]:
+    def of(self, path: str) -> Iterator[list[MadeEntry]]:
         """The records of a path, one run's after the other's; any thread may ask."""
         for version in self._versions:
             if made := self._of(version).get(path):
                 yield made
 
-    def _of(self, version: str) -> dict[str, list[Made]]:
+    def _of(self, version: str) -> dict[str, list[MadeEntry]]:
         with self._lock:
             if version not in self._read:
                 self._read[version] = made_in(version, self._ledger, self._paths)
             return self._read[version]
 
 
-def made_in(version: str, ledger: Ledger, paths: set[str]) -> dict[str, list[Made]]:
+def made_in(version: str, ledger: Ledger, paths: set[str]) -> dict[str, list[MadeEntry]]:
     """The records that a run made of these paths; several of a path that more than one attempt made."""
-    found: dict[str, list[Made]] = {}
+    found: dict[str, list[MadeEntry]] = {}
     try:
         earlier, bounds = ledger.of_run(version), sorted(map(keys.bound_of, paths))
     except InvalidRequest:  # a name below versions/ that no run has

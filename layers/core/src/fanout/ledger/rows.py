@@ -9,7 +9,7 @@ from msgspec import convert
 
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
-from fanout.model.entry import Attributes, Entry, Kind, Made
+from fanout.model.entry import Attributes, Entry, Kind, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Name, Receipt
@@ -182,13 +182,13 @@ def attributes_from_row(row: list[int | None]) -> Attributes:
     return Attributes(mode, uid, gid, mtime_ns, atime_ns)
 
 
-def made_row(made: Made) -> list[Any]:
+def made_row(made: MadeEntry) -> list[Any]:
     row = [made.path, made.mode, made.uid, made.gid, made.size, made.mtime_ns, made.inode, made.changed_ns]
     return [*row, made.target] if made.target else row
 
 
-def made_from_row(row: list[Any]) -> Made:
-    return Made(*row)
+def made_from_row(row: list[Any]) -> MadeEntry:
+    return MadeEntry(*row)
 
 
 def receipt_row(receipt: Receipt) -> Json:

@@ -118,7 +118,7 @@ class Attributes(Struct):
         return self.mode is not None and stat.S_ISLNK(self.mode)
 
 
-class Made(Struct, frozen=True):
+class MadeEntry(Struct, frozen=True):
     """An entry of a version as a run made or linked it; ``target`` is that of a symlink.
 
     ``mode`` is the whole ``st_mode``, times are in nanoseconds since 1970. ``changed_ns`` is the ctime; 0 for a copy,
@@ -137,11 +137,11 @@ class Made(Struct, frozen=True):
     target: str = ""
     sealed_ns: int = 0
 
-    def looks_like(self, now: Made) -> bool:
+    def looks_like(self, now: MadeEntry) -> bool:
         """Whether an entry is this one by all that its owner can see, and set."""
         return replace(now, changed_ns=self.changed_ns, sealed_ns=self.sealed_ns) == self
 
-    def still_is(self, now: Made) -> bool:
+    def still_is(self, now: MadeEntry) -> bool:
         """Whether an entry is this one, and nobody touched it since: its ctime is known, or no later than the seal."""
         return self.looks_like(now) and (now.changed_ns == self.changed_ns or now.changed_ns <= self.sealed_ns)
 

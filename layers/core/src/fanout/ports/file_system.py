@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 
@@ -26,14 +26,14 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
         """
 
-    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
+    def link_from(self, entry: Entry, place: str, made: Collection[MadeEntry]) -> bool:
         """Make the path of ``entry`` a further name of the file at that path below ``place``, another version.
 
         False where the entry has to be copied: nothing is there, or nothing that still is one of ``made``; or
         the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 
-    def take_made(self) -> Sequence[Made]:
+    def take_made(self) -> Sequence[MadeEntry]:
         """The copies that got their place in a version, or were linked into it, since this was called last."""
 
     def versions(self, link: str) -> Versions:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Made
+from fanout.model.entry import MadeEntry
 
 
 class Versions(Protocol):
@@ -41,7 +41,7 @@ class Versions(Protocol):
     def held(self) -> bool | None:
         """Whether the version of the run holds anything; ``None`` where it is not there."""
 
-    def entry_at(self, path: str) -> Made | None:
+    def entry_at(self, path: str) -> MadeEntry | None:
         """The entry at a path of the run's version as it is now; ``None`` where there is none."""
 
     def note(self, data: bytes) -> None:

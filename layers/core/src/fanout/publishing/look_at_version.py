@@ -16,7 +16,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_from_row
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Made
+from fanout.model.entry import MadeEntry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.ports.versions import Versions
 from fanout.publishing.kept_versions import VersionNote
@@ -40,7 +40,7 @@ def runs_of(version: str, notes: Mapping[str, VersionNote], ledger: Ledger) -> l
 
 def look_at_version(runs: Sequence[str], versions: Versions, ledger: Ledger, deadline: Deadline) -> str:
     """Say of the version of these runs, in a sentence, how it differs. Raises ``AccessDenied`` or ``Transient``."""
-    looked, suspects, all_seen = 0, dict[str, Made | None](), True
+    looked, suspects, all_seen = 0, dict[str, MadeEntry | None](), True
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT, thread_name_prefix="look") as pool:
         for records in _records(runs, ledger):
             if deadline.passed or len(suspects) >= _MOST:
@@ -53,7 +53,7 @@ def look_at_version(runs: Sequence[str], versions: Versions, ledger: Ledger, dea
     return _sentence(looked, differing, all_seen=all_seen)
 
 
-def _records(runs: Sequence[str], ledger: Ledger) -> Iterator[list[Made]]:
+def _records(runs: Sequence[str], ledger: Ledger) -> Iterator[list[MadeEntry]]:
     """The records, a file of them at a time; one that cannot be read is left out, as by the run that links."""
     for run in runs:
         try:
@@ -64,11 +64,11 @@ def _records(runs: Sequence[str], ledger: Ledger) -> Iterator[list[Made]]:
             continue
 
 
-def _is_like(made: Made, now: Made | None) -> bool:
+def _is_like(made: MadeEntry, now: MadeEntry | None) -> bool:
     return now is not None and made.looks_like(now)
 
 
-def _differing(runs: Sequence[str], suspects: dict[str, Made | None], ledger: Ledger) -> dict[str, str]:
+def _differing(runs: Sequence[str], suspects: dict[str, MadeEntry | None], ledger: Ledger) -> dict[str, str]:
     """The differences of each entry that is as none of its records: several attempts may have made it."""
     differing: dict[str, str] = {}
     of_runs = [made_in(run, ledger, set(suspects)) for run in runs] if suspects else []
@@ -79,7 +79,7 @@ def _differing(runs: Sequence[str], suspects: dict[str, Made | None], ledger: Le
     return differing
 
 
-def _what(made: Made, now: Made | None) -> str:
+def _what(made: MadeEntry, now: MadeEntry | None) -> str:
     if now is None:
         return "gone"
     names = {"mode": "mode", "uid": "owner", "gid": "group", "size": "size", "mtime_ns": "mtime", "target": "target"}

@@ -34,7 +34,7 @@ from fanout.resuming import rules
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
-from fanout.resuming.taken_over import DoneEntry, Since, TakenOver
+from fanout.resuming.taken_over import ChangesSince, DoneEntry, TakenOver
 from fanout.shards.held import look_at_held
 from fanout.work.context import Context
 
@@ -85,7 +85,7 @@ class _Carrier:
         self._find = found_for_listing(self._source)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
         look = look_of(plan, segment, context.ledger, self._destination)
-        since = Since(ended_ns(earlier), ahead_of_runs(plan, context))
+        since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
         self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0

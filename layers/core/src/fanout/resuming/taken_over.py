@@ -39,7 +39,7 @@ class DoneEntry(Struct, frozen=True):
     by: float = 0.0
 
 
-class Since(Struct, frozen=True):
+class ChangesSince(Struct, frozen=True):
     """Tells what changed at the destination after the earlier run was done with it.
 
     ``ended_ns`` is when that run ended, ``None`` for a stopped one. ``ahead_ns`` says how far the destination's clock
@@ -74,7 +74,7 @@ class TakenOver:
         writer: SegmentWriter,
         source: Tree,
         look: FindThere,
-        since: Since,
+        since: ChangesSince,
         copy: Callable[[Entry, bool], None],
         list_again: Callable[[str], None],
     ) -> None:

@@ -45,7 +45,7 @@ def refusal(field: str, end: Location, run_id: str, mode: str) -> DestinationBus
     return DestinationBusy(str(end), run_id, mode, _HELD, field)
 
 
-class Met:
+class StagingGuard:
     """Refuses an end that a run writes, where the listing of it meets another run's staging directory."""
 
     def __init__(self, field: str, end: Location, ledger: Ledger) -> None:
@@ -66,11 +66,11 @@ class Met:
             raise refusal(self._field, self._end, run_id, self._modes[run_id])
 
 
-def met_in(field: str, plan: Plan, ledger: Ledger) -> Met | None:
+def met_in(field: str, plan: Plan, ledger: Ledger) -> StagingGuard | None:
     """Return the check of an end as it is listed; ``None`` for one that the run does not write, or a bucket."""
     request = plan.request
     end = request.source if field == "source" else request.destination
-    return Met(field, end, ledger) if end in request.written_ends and not end.is_keyed else None
+    return StagingGuard(field, end, ledger) if end in request.written_ends and not end.is_keyed else None
 
 
 def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> None:

@@ -24,7 +24,7 @@ from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, li
 from fanout.adapters.posix.publishing.protected import published_above
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
-from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.errors import ItemError, Transient
 from fanout.model.path_rules import DEFAULT_DIRECTORY_MODE, STAGING_PREFIX, UNFINISHED_MODE, mode_not_told
 from fanout.ports.file_system import fence_any
@@ -122,7 +122,7 @@ class PosixFileSystem:
         except OSError as error:
             raise no_room_for_name(error) or self._token.error("link", error) from error
 
-    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
+    def link_from(self, entry: Entry, place: str, made: Collection[MadeEntry]) -> bool:
         """See ``ports.tree.Tree``; looks at the run's right to write before. What is not allowed now is not linked."""
         try:
             self._token.look()
@@ -141,7 +141,7 @@ class PosixFileSystem:
         with self._directories.hold(self._token.path) as staging:
             return os.fstat(staging).st_uid
 
-    def take_made(self) -> Sequence[Made]:
+    def take_made(self) -> Sequence[MadeEntry]:
         return () if self._copies is None else self._copies.take()
 
     def versions(self, link: str) -> PosixVersions:

@@ -45,7 +45,7 @@ NOT_REPLAYED: tuple[tuple[Callable[[Request], bool], str], ...] = (
 )
 
 
-class Other(Struct, frozen=True):
+class OtherSettings(Struct, frozen=True):
     """The settings that are asked for; ``None`` for what stays. ``states`` turns a file system's state into another."""
 
     functions: int | None = None
@@ -84,7 +84,7 @@ class _Summary(Struct, frozen=True):
     forecast: _Told | None = None
 
 
-def what_if(ledger: Ledger, other: Other) -> WhatIf:
+def what_if(ledger: Ledger, other: OtherSettings) -> WhatIf:
     """Raises ``InvalidRequest`` for a run that has not ended, or that cannot be replayed."""
     plan, (seconds, dollars) = ledger.read_plan(), _ended(ledger)
     for applies, why in NOT_REPLAYED:
@@ -150,7 +150,7 @@ def _ended(ledger: Ledger) -> tuple[dict[str, float], dict[str, float]]:
     return found.forecast.actual_seconds, found.forecast.actual_dollars
 
 
-def _request(plan: Plan, other: Other) -> Request:
+def _request(plan: Plan, other: OtherSettings) -> Request:
     request, limits = plan.request, plan.request.limits
     if other.megabytes is not None:
         request = replace(request, function=replace(request.function, megabytes=other.megabytes))
@@ -170,7 +170,7 @@ def _credits(decided: Sequence[PacingDecision]) -> dict[str, float]:
     return {f"efs://{one.mount}/": one.credits_bytes for one in systems if one.credits_bytes is not None}
 
 
-def _notes(other: Other, held: float, measured: bool) -> list[str]:
+def _notes(other: OtherSettings, held: float, measured: bool) -> list[str]:
     found = []
     if held:
         found.append(

@@ -19,7 +19,7 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Compare
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import same_place
-from fanout.turns.other_runs import Met
+from fanout.turns.other_runs import StagingGuard
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 
@@ -28,7 +28,7 @@ class Settler:
     """Decides pairs, which may take requests, and settles them in listing order."""
 
     def __init__(
-        self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree, met: Met | None = None
+        self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree, met: StagingGuard | None = None
     ) -> None:
         self._met = met
         self._writer, self._proofs = writer, proofs

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.model.entry import OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Made
+from fanout.model.entry import OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, MadeEntry
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, S3Location
 
@@ -100,7 +100,7 @@ class Allowed(Struct, frozen=True):
             return known
         return replace(known, uid=uid, gid=gid, mode=mode, unreadable={**known.unreadable, **left})
 
-    def keeps(self, made: Made, own: int) -> bool:
+    def keeps(self, made: MadeEntry, own: int) -> bool:
         """Whether a copy of an earlier run may be linked as it is; ``own`` is the user of what is made here."""
         left = self.of(Attributes(made.mode, made.uid, made.gid), is_directory=False).unreadable
         return not left or (set(left) == {OWNERS} and made.uid == own and not made.mode & _BOTH)

@@ -15,7 +15,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_row
 from fanout.model.books import Count, tally
 from fanout.model.document import Json
-from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
@@ -41,7 +41,7 @@ class OutcomeWriter:
         context: Context,
         notes: TaskNotes | None = None,
         plan: Plan | None = None,
-        take_made: Callable[[], Sequence[Made]] = tuple,
+        take_made: Callable[[], Sequence[MadeEntry]] = tuple,
     ) -> None:
         self._take_made = take_made
         self._plan = plan
@@ -96,7 +96,7 @@ class OutcomeWriter:
         self._held = {}
 
 
-def write_made(made: Iterable[Made], ledger: Ledger, name: str, number: int) -> None:
+def write_made(made: Iterable[MadeEntry], ledger: Ledger, name: str, number: int) -> None:
     """Record what an attempt made of a version, before its outcomes say that it is there; ``name`` is its own."""
     ordered = sorted(made, key=lambda one: os.fsencode(one.path))
     if ordered:

@@ -15,7 +15,7 @@ from functools import partial
 from heapq import heappop, heappush
 from queue import SimpleQueue
 
-from fanout.adapters.posix.listing.stats import Waited
+from fanout.adapters.posix.listing.stats import WaitedSeconds
 from fanout.facts import tuning
 from fanout.model.columns import Listed
 from fanout.model.entry import Entry
@@ -53,7 +53,7 @@ class ReadAhead:
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Around reading a directory in its turn: tells whether that waits."""
-        waited = Waited()
+        waited = WaitedSeconds()
         yield
         self._waited = self._waited + 1 if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS else 0
         if self._waited >= _IN_A_ROW and self._threads is None:

@@ -65,7 +65,7 @@ def require_copy(found: os.stat_result, entry: Entry) -> None:
         raise ItemError(Reason.DESTINATION_CHANGED, "its first name no longer holds the copy: others wrote there")
 
 
-class Waited:
+class WaitedSeconds:
     """The seconds in which this thread did not run since this was made, if it ever waited for an answer.
 
     A thread that only lost the processor, on a busy machine or in a function with a part of one, has no voluntary
@@ -102,7 +102,7 @@ class Stats:
 
     def each(self, ask: Callable[[Sequence[str]], list[_Answer]], names: Sequence[str]) -> list[_Answer]:
         """The answers of ``ask`` for the names, in their order; threads ask for some names at a time."""
-        waited = Waited()
+        waited = WaitedSeconds()
         found = ask(names[:_IN_A_ROW])
         if len(names) <= _IN_A_ROW:
             return found

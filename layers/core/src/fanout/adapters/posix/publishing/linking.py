@@ -13,18 +13,18 @@ from itertools import islice
 from msgspec.structs import replace
 
 from fanout.adapters.posix.errors import no_room_for_name
-from fanout.adapters.posix.listing.stats import Waited, stat_or_none
+from fanout.adapters.posix.listing.stats import WaitedSeconds, stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.facts import tuning
-from fanout.model.entry import Entry, Made
+from fanout.model.entry import Entry, MadeEntry
 from fanout.model.errors import ItemError
 
 
-def made_of(path: str, directory: int, name: str, found: os.stat_result) -> Made:
+def made_of(path: str, directory: int, name: str, found: os.stat_result) -> MadeEntry:
     """The entry ``found`` under a name in a directory, as it is to be recorded for ``path``. Raises ``OSError``."""
     target = os.readlink(name, dir_fd=directory) if stat.S_ISLNK(found.st_mode) else ""
     owner, times = (found.st_uid, found.st_gid), (found.st_ino, found.st_ctime_ns)
-    return Made(path, found.st_mode, *owner, found.st_size, found.st_mtime_ns, *times, target)
+    return MadeEntry(path, found.st_mode, *owner, found.st_size, found.st_mtime_ns, *times, target)
 
 
 class MadeFiles:
@@ -32,18 +32,18 @@ class MadeFiles:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._made: list[Made] = []
+        self._made: list[MadeEntry] = []
 
-    def staged(self, path: str, directory: int, name: str) -> Made:
+    def staged(self, path: str, directory: int, name: str) -> MadeEntry:
         """A staged file that is about to get its place at ``path``. Raises ``OSError``."""
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         return replace(made_of(path.removeprefix(self._root), directory, name, found), changed_ns=0)
 
-    def add(self, made: Made) -> None:
+    def add(self, made: MadeEntry) -> None:
         """Take a copy that is in its place."""
         self._made.append(made)
 
-    def take(self) -> list[Made]:
+    def take(self) -> list[MadeEntry]:
         """Hand over the copies that were added since."""
         taken = []
         while self._made:
@@ -65,7 +65,7 @@ class VersionNames:
 
     def find(self, path: str, directory: int, name: str) -> os.stat_result | None:
         """The entry under a name in the directory at ``path``, as it is there."""
-        waited = Waited()
+        waited = WaitedSeconds()
         found = stat_or_none(directory, name)
         if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS:
             with self._lock:
@@ -84,8 +84,8 @@ def _read(directory: int) -> None:
 
 
 def link_from(
-    directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made: Collection[Made]
-) -> Made | None:
+    directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made: Collection[MadeEntry]
+) -> MadeEntry | None:
     """Make the entry's path below ``root`` a further name of what is at that path below ``place``.
 
     Returns what was linked, with the ctime that the link gave it. ``None`` where nothing is there that still is one
@@ -117,14 +117,14 @@ def link_from(
         return None
 
 
-def _same(entry: Entry, directory: int, name: str, known: Made) -> Made | None:
+def _same(entry: Entry, directory: int, name: str, known: MadeEntry) -> MadeEntry | None:
     """The entry under a name, if it is the one known by another name; the link between the two moved its ctime."""
     found = stat_or_none(directory, name)
     now = None if found is None else _looked(entry, directory, name, found)
     return now if now is not None and known.looks_like(now) else None
 
 
-def _looked(entry: Entry, directory: int, name: str, found: os.stat_result) -> Made | None:
+def _looked(entry: Entry, directory: int, name: str, found: os.stat_result) -> MadeEntry | None:
     try:
         return made_of(entry.path, directory, name, found)
     except FileNotFoundError:

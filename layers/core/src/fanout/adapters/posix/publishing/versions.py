@@ -30,7 +30,7 @@ from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging, one_name
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Made
+from fanout.model.entry import MadeEntry
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
 from fanout.request.parts.publish import PUBLISHER, VERSIONS
 
@@ -115,7 +115,7 @@ class PosixVersions:
             except FileNotFoundError:
                 return None
 
-    def entry_at(self, path: str) -> Made | None:
+    def entry_at(self, path: str) -> MadeEntry | None:
         parent, slash, name = path.rpartition("/")
         with self._translated(_READING):
             try:
