@@ -261,6 +261,9 @@ class MemoryTree:
         """Nobody else writes."""
         return True
 
+    def end_copies(self) -> None:
+        """Nothing is staged."""
+
     def clear(self) -> None:
         """Nothing is staged."""
 

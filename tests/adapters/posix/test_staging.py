@@ -15,6 +15,7 @@ import pytest
 from fanout.adapters.posix import removal
 from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
+from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded, Transient
 from tests.support.mounts import writable, write_whole
 from tests.support.renaming import others_rename
@@ -206,3 +207,46 @@ def test_two_trees_of_one_attempt_name_no_file_alike(tmp_path: Path, tree: Posix
     other = PosixTree(tmp_path, "tree", "run", "attempt")
     assert tree._staging.name() != other._staging.name()
     assert tree._staging.place() != other._staging.place()
+
+
+def test_once_copies_have_ended_an_attempt_at_one_puts_nothing_in_its_place(tmp_path: Path, tree: PosixTree) -> None:
+    at_work, late, finishing = (PosixTree(tmp_path, "tree", "run", nonce) for nonce in ("at-work", "late", "finishing"))
+    write_whole(tree, "file", b"copied")
+    begun = at_work.create(Entry("file", Kind.FILE, 7), Attributes())
+    begun.write(0, b"at work")
+    finishing.end_copies()
+    finishing.link(Entry("name", Kind.FILE, 6), "file")
+    with pytest.raises(ItemError):
+        begun.commit(0)
+    for attempt in (tree, at_work):  # whose directories are gone
+        with pytest.raises((ItemError, Superseded)):
+            write_whole(attempt, "file", b"again")
+    with pytest.raises(Superseded):
+        write_whole(late, "file", b"late")
+    write_whole(finishing, "later", b"later")
+    finishing.clear()
+    with pytest.raises(Superseded):
+        write_whole(PosixTree(tmp_path, "tree", "run", "latest"), "file", b"latest")
+    assert [(tmp_path / "tree" / name).read_bytes() for name in ("file", "later")] == [b"copied", b"later"]
+    assert (tmp_path / "tree/file").stat().st_nlink == 2
+    finishing.finish()
+    assert not list(tmp_path.rglob(".fanout-staging-*"))
+
+
+def test_the_end_of_copies_leaves_blocks_of_big_files_and_what_other_attempts_finish(tmp_path: Path) -> None:
+    first, second = (writable(PosixTree(tmp_path, "tree", "run", nonce)) for nonce in ("first", "second"))
+    block = tmp_path / "tree/.fanout-staging-run/blocks"
+    block.write_bytes(b"block")
+    first.end_copies()
+    begun = first.create(Entry("file", Kind.FILE, 4), Attributes())
+    begun.write(0, b"data")
+    second.end_copies()
+    begun.commit(0)
+    assert (tmp_path / "tree/file").read_bytes() == b"data"
+    assert block.read_bytes() == b"block"
+
+
+def test_copies_of_a_run_that_was_fenced_are_not_ended(tmp_path: Path, tree: PosixTree) -> None:
+    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    with pytest.raises(Superseded):
+        tree.end_copies()

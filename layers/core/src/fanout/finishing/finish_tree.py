@@ -21,7 +21,7 @@ from fanout.finishing.divide import (
 )
 from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.finish_shard import FinishProgress, go_on_with, progress_of
-from fanout.finishing.link_names import link_names
+from fanout.finishing.link_names import end_copies, link_names
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
@@ -158,6 +158,8 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
         done = _finish_alone(plan, left, context, deadline)
     else:
         if left is not None:
+            if left.links:
+                end_copies(context.destination(plan), ledger)  # once, for all shards
             last = first_finish_round(left, plan, ledger)
         done = True
         while last is not None and done:

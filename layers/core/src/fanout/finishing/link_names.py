@@ -44,6 +44,9 @@ def link_names(
     """
     done = 0
     source, destination = context.source(plan), context.destination(plan)
+    links = list(links)
+    if links:
+        end_copies(destination, context.ledger)
     linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links:
@@ -68,6 +71,17 @@ def link_names(
                     return done, False
     linker.note(context)
     return done, True
+
+
+def end_copies(destination: Tree, ledger: Ledger) -> None:
+    """Have no attempt at a copy, however late it wakes up, put another file in the place of one that is linked to.
+
+    The ledger is told first what is copied: nobody could copy it after this. In a bucket no name is linked.
+    """
+    files = destination.file_system
+    if files is not None:
+        ledger.settle()
+        files.end_copies()
 
 
 def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:

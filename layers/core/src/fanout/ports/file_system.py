@@ -105,6 +105,12 @@ class FileSystem(Protocol):
         fenced, that must not be. Returns whether all were reached; raises ``AccessDenied`` or
         ``Transient`` for one that may write where this run does."""
 
+    def end_copies(self) -> None:
+        """Have no other attempt of this run put a copied file in its place from now on; this tree may.
+
+        Asked of a tree that has staged nothing. Raises ``Transient``, and ``Superseded``.
+        """
+
     def clear(self) -> None:
         """Remove what this run staged; it may go on writing."""
 

@@ -145,6 +145,7 @@ class PosixFileSystem:
         return () if self._copies is None else self._copies.take()
 
     def versions(self, link: str) -> PosixVersions:
+        self._staging.works_later()
         return PosixVersions(self._directories, self._staging, self._root, link)
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
@@ -261,6 +262,10 @@ class PosixFileSystem:
     ) -> bool:
         """See ``ports.file_system.FileSystem``: removes the staging directories of the other runs."""
         return fence_others(self._staging, self._stages, known, concurrent, may_fence)
+
+    def end_copies(self) -> None:
+        with self._passing(f"ending the copies below /{self._root}"):
+            self._staging.end_copies()
 
     def clear(self) -> None:
         try:

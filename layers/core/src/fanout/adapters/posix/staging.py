@@ -11,12 +11,13 @@ import fcntl
 import itertools
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
-from fanout.adapters.posix.fencing.fencing_token import FencingToken
+from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
 from fanout.adapters.posix.paths.directories import Directories, HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
 from fanout.facts import tuning
@@ -60,6 +61,7 @@ class Staging:
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
         self._made = made
+        self._is_later = False
         self._thread = threading.local()
         self._renaming = OneRename()
 
@@ -71,7 +73,8 @@ class Staging:
         return here.directory, _unused_name()
 
     def _directory_of(self, number: int) -> str:
-        return f"{self._nonce}/{number % _ROOTS}/{f'{number}/' if number >= _ROOTS else ''}"
+        mine = f"{LATER}{self._nonce}" if self._is_later else self._nonce
+        return f"{mine}/{number % _ROOTS}/{f'{number}/' if number >= _ROOTS else ''}"
 
     def above(self, path: str) -> HeldDirectory:
         """The directory of a path, made if it is not there, for a staged file to get its place in.
@@ -142,9 +145,27 @@ class Staging:
         """A file name that no other attempt uses."""
         return f"{self._nonce}-{_unused_name()}"
 
+    def works_later(self) -> None:
+        """Stage where attempts do that work after the copies. Before the first ``place``."""
+        self._is_later = True
+
+    def end_copies(self) -> None:
+        """Have no attempt at a copy give a file its place from now on; this one ``works_later``.
+
+        Blocks of big files stay: they lie in the run's directory itself.
+        """
+        self.works_later()
+        self.token.end_copies()
+        with self._directories.hold(self.path) as run:
+            with os.scandir(run) as found:
+                names = [one.name for one in found if one.is_dir(follow_symlinks=False)]
+            attempts = [name for name in names if not name.startswith(LATER)]
+            with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+                list(pool.map(lambda name: remove_directory(run, name), attempts))
+
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        self._remove(self._root, self.name_of_run, keep=True)
+        self._remove(self._root, self.name_of_run, keep=COPIED)
 
     def remove(self) -> str:
         """Remove the run's directory with all that is in it, and with it the run's right to write.
@@ -181,11 +202,11 @@ class Staging:
             return False
         return True
 
-    def _remove(self, place: str, name: str, *, keep: bool = False) -> None:
+    def _remove(self, place: str, name: str, keep: str = "") -> None:
         one_name(name)
         self._directories.forget(f"{place}{name}/")
         with self._directories.hold(place) as above:
-            remove_directory(above, name, keep=keep)
+            remove_directory(above, name, keep)
 
 
 class OneRename:

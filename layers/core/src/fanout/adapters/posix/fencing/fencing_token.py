@@ -4,6 +4,9 @@ CheckMount makes the directory, once a run, and nothing else ever does. A later 
 it before it lists anything. Renames and links out of a removed directory fail, so what an earlier run's function had
 staged cannot become visible, however late that function wakes up. Operations that do not pass through the directory
 (mkdir, attributes of directories, unlink, rmdir) check it first.
+
+Once a run's copies have ended, a mark in the directory says so: an attempt that comes late makes no directory of its
+own there. It looks for the mark after it has made one, so whoever left the mark finds that directory and removes it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from fanout.model.path_rules import STAGING_PREFIX
 
 # Chosen: a process asks the server at most four times a second, whatever it makes or deletes.
 LOOK_SECONDS = 0.25
+# In the run's directory: the mark that copies have ended, and how directories begin of attempts that work after that.
+COPIED = "copied"
+LATER = "later-"
 _GONE = GONE | STALE
 
 
@@ -34,6 +40,7 @@ class FencingToken:
         self._is_making = False
         self.path = f"{root}{self._name}/"
         directories.before_making = self._before_making
+        directories.after_making = self._after_making
 
     def make(self) -> None:
         """Make the root and the run's directory, where they are missing. For CheckMount alone."""
@@ -56,6 +63,12 @@ class FencingToken:
                 return False
             raise
         return True
+
+    def end_copies(self) -> None:
+        """Leave the mark that copies have ended. Raises ``OSError``, and ``ItemError``."""
+        with self._directories.hold(self.path) as directory:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(COPIED, flags, 0o600, dir_fd=directory))
 
     def look(self) -> None:
         """Raise ``Superseded`` where the run may not write; asks at most every ``LOOK_SECONDS``.
@@ -91,3 +104,12 @@ class FencingToken:
             raise Superseded(self.run_id)
         if not path.startswith(self.path):
             self.look()
+
+    def _after_making(self, path: str, above: int) -> None:
+        """An attempt's own directory, which lies in the run's, is none where copies have ended."""
+        name = path.removeprefix(self.path)
+        if name == path or name.count("/") != 1 or name.startswith(LATER):
+            return
+        with suppress(FileNotFoundError):
+            os.stat(COPIED, dir_fd=above, follow_symlinks=False)
+            raise Superseded(self.run_id)

@@ -71,8 +71,8 @@ class Directories:
     No component may be empty, ``.``, ``..`` or a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
     No lock is held over a system call; a descriptor is closed only when no thread holds it.
-    ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be;
-    ``on_entering`` with the path and descriptor of one that was opened, and raises where it must not be entered.
+    ``before_making`` is called with the path of a directory that is to be made, ``after_making`` once it is there, with
+    its parent's descriptor; ``on_entering`` with the path and descriptor of one that was opened. Each may refuse it.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class Directories:
         self._open: OrderedDict[str, HeldDirectory] = OrderedDict()
         self._opening: dict[str, threading.Event] = {}
         self.before_making: Callable[[str], None] = _no_objection
+        self.after_making: Callable[[str, int], None] = _no_objection
         self.on_entering: Callable[[str, int], None] = _no_objection
 
     def hold(self, path: str, *, create: bool = False, opens: bool = True) -> HeldDirectory:
@@ -195,6 +196,7 @@ class Directories:
         self.before_making(path)
         with suppress(FileExistsError):  # another worker may make it at the same moment
             os.mkdir(name, self._mode_of(path), dir_fd=above)
+        self.after_making(path, above)
         return self._enter(path, name, above, opens)
 
     def _enter(self, path: str, name: str, above: int, opens: bool) -> int:
