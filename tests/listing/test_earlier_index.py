@@ -102,6 +102,12 @@ def test_a_run_that_does_not_succeed_says_that_it_leaves_no_index() -> None:
         assert not [note for note in world.run(FROM_S3 | other)["notes"] if "leaves no index" in note]
 
 
+def test_a_run_that_did_nothing_says_nothing_of_its_index() -> None:
+    world, source, _ = world_of()
+    source.put("x//y", Kind.FILE, b"")  # no file system holds it
+    assert not [note for note in world.next_run("run-1").run(FROM_S3)["notes"] if "leaves no index" in note]
+
+
 def test_a_run_that_does_not_succeed_leaves_the_index_of_the_one_before() -> None:
     world, source, _ = world_of("a", "b")
     world, _ = run(world, 1, FROM_S3)

@@ -231,12 +231,14 @@ class IndexWriter:
 def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
     """The summary's note that this run did not succeed, so the next run has no index of it.
 
-    ``entries`` counts those that the run found unchanged or copied.
+    ``entries`` counts those that the run found unchanged or copied; without one there is nothing to say.
     """
     if not (keeps_index(plan) and plan.request.course.writes):
         return []
     found = ledger.find(keys.EARLIER, IndexOf)
     earlier = found.run if found else ""
+    if not (earlier or entries):
+        return []
     follows = (
         f"uses that of {earlier}, and copies again what changed after that run"
         if earlier
