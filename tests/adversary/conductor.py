@@ -53,6 +53,14 @@ class Attempt:
     opened: set[int] = field(default_factory=set)
 
 
+@dataclass
+class AtWork:
+    """Attempts at work, one inside of the other, and how often the script itself acts inside of them."""
+
+    attempts: list[Attempt]
+    paused: int = 0
+
+
 class Conductor:
     """Every operation of a function passes here before and after it happens.
 
@@ -89,6 +97,12 @@ class Conductor:
             if mine.dead:
                 for descriptor in mine.opened:
                     os.close(descriptor)
+
+    def change_over(self, others: AtWork) -> AtWork:
+        """Those of another thread are at work now; returns who was."""
+        mine = AtWork(self.attempts, self._paused)
+        self.attempts, self._paused = others.attempts, others.paused
+        return mine
 
     @contextmanager
     def paused(self) -> Iterator[None]:

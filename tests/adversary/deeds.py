@@ -8,7 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.script import Act, Change, Fault, Spec
-from tests.adversary.vocabulary import LEDGER_OBJECTS
+from tests.adversary.vocabulary import LEDGER_OBJECTS, STATES
+
+# The states that the short way walks through, by their words.
+_WALKED = ("check", "list", "gather", "partition", "copy", "copy", "finish", "finish")
 
 
 def soon(draw: Random, most: int = 60) -> int:
@@ -59,3 +62,14 @@ def in_turn(draw: Random, turn: tuple[str, str], acts: tuple[Act, ...], options:
         return (*acts, looks)
     troubled = Act("run", "look", {"mode": mode}, (replace(fault, at=soon(draw, 6)),))
     return (*acts[:-1], troubled, acts[-1], looks)
+
+
+def overslept(draw: Random, acts: tuple[Act, ...], *, short: bool) -> tuple[Act, ...]:
+    """The same with a function that Step Functions takes for lost, and that wakes up some tasks later."""
+    at_work = _WALKED if short else STATES
+    kind = f"{draw.choice(at_work)}/{draw.choice(('any', 'any', 'any', 'ledger', 'os', 's3'))}"
+    fault = Fault(kind, soon(draw, 40), "oversleep", draw.random() < 0.5, seed=soon(draw, 30))
+    twice = replace(fault, what="twice")
+    if draw.random() > 0.4 or acts[0].what != "run":
+        return acts
+    return (replace(acts[0], faults=(*acts[0].faults, twice if short and draw.random() < 0.3 else fault)), *acts[1:])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
+from random import Random
 from typing import Any
 
 from fanout.ports.store import Versioned
@@ -37,6 +39,36 @@ class Inline:
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Nothing is left to end."""
+
+
+class AnyOrder(Inline):
+    """One that does what it was asked to inside of ``with`` at the end of that, in an order that nobody can tell."""
+
+    draw = Random(0)
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._asked: list[tuple[Future[Any], Callable[[], Any]]] | None = None
+
+    def __enter__(self) -> AnyOrder:
+        self._asked = []
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        asked, self._asked = self._asked or [], None
+        self.draw.shuffle(asked)
+        for future, work in asked:
+            try:
+                future.set_result(work())
+            except Exception as error:  # noqa: BLE001 - a future holds any
+                future.set_exception(error)
+
+    def submit(self, work: Callable[..., Any], *arguments: Any, **more: Any) -> Future[Any]:
+        """A future that is done when ``with`` ends, if it is used so."""
+        if self._asked is None:
+            return super().submit(work, *arguments, **more)
+        future: Future[Any] = Future()
+        self._asked.append((future, partial(work, *arguments, **more)))
+        return future
 
 
 class HookedStore:

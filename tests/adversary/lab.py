@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +24,8 @@ from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3ObjectReader, S3WorkStore
 from fanout.facts import tuning
+from fanout.flow.steps import STEPS
+from fanout.ledger import kept_store
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
@@ -42,7 +45,7 @@ from tests.adversary.clock import LabClock
 from tests.adversary.computing import JOB_OBJECTS, LabServices, batch_of
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
-from tests.adversary.hooks import HookedStore, Inline
+from tests.adversary.hooks import AnyOrder, HookedStore, Inline
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
@@ -239,6 +242,8 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
         request = parse(*arguments)
         return replace(request, limits=replace(request.limits, split_bytes=SPLIT_BYTES))
 
+    for step in STEPS.values():
+        step.load()  # what is imported later would work in threads
     with ExitStack() as stack:
         for name, value in LIMITS.items():
             if len(script.source) < MANY_ENTRIES and not any(
@@ -251,6 +256,9 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
         for name, module in list(sys.modules.items()):
             if name.startswith("fanout.") and hasattr(module, "ThreadPoolExecutor"):
                 stack.enter_context(patch.object(module, "ThreadPoolExecutor", Inline))
+        # What a ledger sends side by side comes in any order, and a kill may find any of it there.
+        stack.enter_context(patch.object(AnyOrder, "draw", Random(script.seed)))
+        stack.enter_context(patch.object(kept_store, "ThreadPoolExecutor", AnyOrder))
         if script.s3_files:
             stack.enter_context(refusing(script.direction, base))
         lab = Lab(script, base, perform)

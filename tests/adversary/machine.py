@@ -25,6 +25,7 @@ from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result
 from tests.adversary.script import Act
+from tests.adversary.sleepers import Sleeper
 from tests.support.definitions import definition
 
 # More often than any state is entered here; and more attempts than scripts trouble.
@@ -102,6 +103,8 @@ class Machine:
         self._prefix = run_prefix(act.run)
         self._again: tuple[str, Json] | None = None
         self._entered: Counter[str] = Counter()
+        self._sleeper: Sleeper | None = None
+        self._asleep: list[Sleeper] = []
         self.window = str(options.get("limits", {}).get("window", ""))
 
     @property
@@ -125,6 +128,7 @@ class Machine:
                 self.result.status, self.result.error = "FAILED", failed.output()
         finally:
             self.lab.going.discard(self.run_id)
+            self._wake(self._asleep)
         if self.result.status not in ("STOPPED", "SKIPPED") and self.result.error is None:
             self._read_summary()
         return self.result
@@ -168,14 +172,17 @@ class Machine:
             event["functions"] = [offered] * len(self.lab.mounts)
         elif not STEPS[name].whole_run:
             self._prefix = event["run"]["prefix"]
+        for one in self._asleep:
+            one.tasks -= 1
+        self._wake([one for one in self._asleep if one.tasks <= 0])
         self._again = name, event
         try:
-            answer = self._attempt(name, event)
+            answer = self._awake(name, event)
         except Killed:
             if self.running.stopped:
                 raise Stopped from None
             raise StateFailed("Lambda.Unknown", json.dumps({"errorMessage": "the function was killed"})) from None
-        except FanoutError:
+        except (FanoutError, StateFailed):
             if self.running.stopped:
                 raise Stopped from None
             raise
@@ -193,6 +200,32 @@ class Machine:
         if name == "SummariseTransfer":
             self.result.status = answer["status"]
         return STEPS[name].answers(event, answer)
+
+    def _awake(self, name: str, event: Json) -> Any:
+        """The answer of an attempt, unless it falls asleep."""
+        if not any(fault.what == "oversleep" for fault in self.running.faults):
+            return self._attempt(name, event)
+        self._sleeper = sleeper = Sleeper(self.lab.conductor, lambda: self._attempt(name, event))
+        try:
+            answer = sleeper.result()
+        finally:
+            self._sleeper = None
+        if sleeper.is_asleep:
+            self._asleep.append(sleeper)
+            raise StateFailed("States.Timeout", json.dumps({"errorMessage": "the function is frozen"}))
+        return answer
+
+    def _wake(self, sleepers: list[Sleeper]) -> None:
+        """What they do is no part of the answers of others, and what they raise nobody's."""
+        for one in list(sleepers):
+            self._asleep.remove(one)
+            one.wake_up()
+
+    def oversleep(self, tasks: int) -> None:
+        """The function at work freezes until its run has begun so many tasks, or has ended."""
+        if self._sleeper is not None:
+            sleeper, self._sleeper = self._sleeper, None
+            sleeper.fall_asleep(tasks)
 
     def _attempt(self, name: str, event: Json) -> Any:
         if name == "ShortWay":
@@ -218,8 +251,8 @@ class Machine:
                 context.release()
 
     def _short_way(self, event: Json) -> Any:
-        """The steps of the short way, each an attempt; a kill of one ends them all, and nobody delivers them twice."""
-        self._again, prefix = None, event["run"]["prefix"]
+        """The steps of the short way, each an attempt; a kill of one ends them all."""
+        prefix = event["run"]["prefix"]
         kept = KeptStore(self.lab.store, run_prefix(self.run_id))
 
         @contextmanager

@@ -30,7 +30,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_report(record)
     yield from judge_end(record)
     yield from judge_certificate(record, scope)
-    happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
+    happened = record.told & {"kill", "os", "s3", "twice", "oversleep", "no answer of the ledger"}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"
     if record.staged and ended and not (happened or record.nested):

@@ -234,6 +234,8 @@ class Experiment(Scene):
             self.lab.clock.wait(880)
         elif fault.what == "twice":
             machine.twice(attempt)
+        elif fault.what == "oversleep":
+            machine.oversleep(fault.seed)
         elif fault.what == "freeze":
             machine.running.stopped = True
             self.lab.going.discard(machine.run_id)

@@ -57,9 +57,20 @@ EACH_KIND = (
     894,
     895,
     968,
+    1185,
     1805,
 )
-OTHER_FAULTS = ("change", "kill", "stop", "twice", "late", "freeze", "another run", "no answer of the ledger")
+OTHER_FAULTS = (
+    "change",
+    "kill",
+    "stop",
+    "twice",
+    "late",
+    "freeze",
+    "another run",
+    "no answer of the ledger",
+    "oversleep",
+)
 
 
 def test_each_kind_of_fault_happens(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.adversary.alike import alike
 from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
 from tests.adversary.computing import compute
-from tests.adversary.deeds import deletion, in_turn, lost, soon
+from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move, opened
@@ -87,6 +87,8 @@ class _Author:
         skew_seconds = draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0
         in_s3 = draw.random() < 0.25
         acts = closing(Random(f"closing {self.seed}"), acts, options)
+        short = Random(f"short {self.seed}").random() < 0.5
+        acts = overslept(Random(f"overslept {self.seed}"), acts, short=short)
         return Script(
             self.seed,
             self.direction,
@@ -96,7 +98,7 @@ class _Author:
             options,
             skew_seconds=skew_seconds,
             ledger_in_s3=in_s3,
-            short=Random(f"short {self.seed}").random() < 0.5,
+            short=short,
             s3_files=draw_kind(Random(f"s3 files {self.seed}"), self.direction, options),
             jobs=jobs,
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
