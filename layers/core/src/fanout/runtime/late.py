@@ -13,9 +13,9 @@ class _LateAdapter:
         self._make = make
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._make(), name)
+        return lambda *given: getattr(self._make(), name)(*given)
 
 
 def late(make: Callable[[], T]) -> T:
-    """An adapter that is made whenever one of its methods is asked for; ``make`` may keep it."""
+    """An adapter that is made when one of its methods is called, not when it is only named; ``make`` may keep it."""
     return cast(T, _LateAdapter(make))

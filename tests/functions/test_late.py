@@ -1,0 +1,18 @@
+"""Adapters that are made at their first use."""
+
+from __future__ import annotations
+
+from fanout.runtime.late import late
+
+
+def test_an_adapter_is_made_when_a_method_is_called_and_not_when_it_is_named() -> None:
+    made: list[list[int]] = []
+
+    def make() -> list[int]:
+        made.append([1, 2])
+        return made[-1]
+
+    count = late(make).count
+    assert not made
+    assert count(2) == 1
+    assert len(made) == 1
