@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Generator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,6 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
-from fanout.work.gate import Gate
 from tests.support.mounts import writable
 
 NAMES = [f"d{number % 7}/f{number}" for number in range(300)]
@@ -81,36 +78,3 @@ def test_a_process_that_is_killed_fails_the_task_and_halves_no_file(
     assert all(path.read_bytes() == CONTENT[str(path.relative_to(tmp_path / "out"))] for path in there)
     outcomes = copied(source, PosixTree(tmp_path, "out", "run", "two"))
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
-
-
-class Lost(Exception):
-    """What could not be told before the copies."""
-
-
-@pytest.mark.parametrize("is_told", [True, False])
-def test_no_copy_is_seen_before_the_gate_is_open(client: S3Client, bucket: str, tmp_path: Path, is_told: bool) -> None:
-    for name, data in CONTENT.items():
-        client.put_object(bucket, f"in/{name}", data, {}, crc64nvme=crc64nvme(data, NO_BYTES))
-    source, destination = S3Tree(client, bucket, "in/"), writable(PosixTree(tmp_path, "out", "run", "one"))
-    entries = list(enumerate(source.list(Segment("all"))))
-    before = set(os.listdir(tmp_path / "out"))
-
-    def begun() -> None:
-        deadline = time.monotonic() + 20
-        while not any(path.is_file() for path in tmp_path.glob("out/.*/**/*")):  # staged meanwhile
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        time.sleep(0.1)
-        assert set(os.listdir(tmp_path / "out")) == before
-        if not is_told:
-            raise Lost
-        gate.open()
-
-    with closing(Gate()) as gate:
-        copying = ForkedCopier(Copier(source, destination, NEVER, may_show=gate.wait), 2, begun).copy_all(entries, 8)
-        if is_told:
-            assert {outcome.result for _, outcome in copying} == {Result.COPIED}
-        else:
-            with pytest.raises(Lost):
-                list(copying)
-    assert len(list(tmp_path.glob("out/d*/f*"))) == (len(NAMES) if is_told else 0)

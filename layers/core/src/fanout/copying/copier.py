@@ -39,8 +39,7 @@ class Copier:
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
-    An entry with a reason of ``left_out`` is skipped. ``now`` counts seconds. ``may_show`` returns when copies may get
-    their places; until then files are staged.
+    An entry with a reason of ``left_out`` is skipped. ``now`` counts seconds.
     """
 
     def __init__(
@@ -57,9 +56,7 @@ class Copier:
         *,
         left_out: Container[Reason] = (),
         now: Callable[[], float] = time.monotonic,
-        may_show: Callable[[], None] = lambda: None,
     ) -> None:
-        self._may_show = may_show
         self._source, self._destination = source, destination
         self._overlaps = source.overlaps or destination.overlaps
         self._symlinks = symlinks
@@ -109,7 +106,6 @@ class Copier:
         if self._small is None or entry.kind is not Kind.FILE or entry.size >= tuning.BLOCK_BYTES_FREE:
             return None
         self._limiter.read(entry.size, self._deadline)
-        self._may_show()
         return self._small.copy(entry)
 
     def _admit(self, entry: Entry, waits: bool) -> bool:
@@ -148,7 +144,6 @@ class Copier:
         if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
             raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
         if self._within is not None:
-            self._may_show()
             return self._within.copy(entry, self._deadline)
         small = self._copied_small(entry)
         if small is not None:
@@ -179,7 +174,6 @@ class Copier:
             source.close()
 
     def _make_directory(self, entry: Entry, source: Source) -> None:
-        self._may_show()
         self._destination.make_directory(entry.placed, source.attributes)
         self.directories.append((entry.placed, source.attributes))
 
@@ -191,7 +185,6 @@ class Copier:
         source.confirm(checksum)
         if b"\0" in target:
             raise ItemError(Reason.LINK_NO_TARGET, "NUL in the target")
-        self._may_show()
         self._destination.make_symlink(entry.placed, target, source.attributes)
         return to_base64(checksum)
 
@@ -200,7 +193,6 @@ class Copier:
         try:
             checksum = self._copy_blocks(entry, source, target)
             source.confirm(checksum)
-            self._may_show()
             if self._destination.overlaps:
                 target.send(checksum)
                 yield

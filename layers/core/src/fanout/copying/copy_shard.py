@@ -27,7 +27,6 @@ from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
-from fanout.work.gate import Gate
 from fanout.work.rates.shared_limiter import SharedLimiter
 
 
@@ -42,16 +41,13 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
 def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     ledger = context.ledger
-    # No copy is seen before the ledger tells what is to be copied. Processes get theirs ready meanwhile.
-    is_ready_first = context.processors > 1 and shard.entries >= 2 * tuning.ENTRIES_A_PROCESS and not shard.linked
     with ThreadPoolExecutor(6) as pool:  # which ends here: a fork would inherit locks of its threads
-        telling = None if is_ready_first else pool.submit(ledger.settle)
+        telling = pool.submit(ledger.settle)  # nothing is copied before the ledger tells what is to be
         planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
         settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
         looking = pool.submit(context.limiter.holds)  # asks for the limits: no operation begins before it knows them
     looking.result()
-    if telling is not None:
-        telling.result()
+    telling.result()
     plan, threads = planned.result(), pacing.result()
     task = ShardTask("copy", "copied", shard, context, plan)
     work = task.left(enumerate(reading.result()), settling.result())
@@ -64,7 +60,7 @@ def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
         most = 1
     processes = processes_for(len(work), threads, most)
 
-    def copier(limiter: Limiter, may_show: Callable[[], None] = lambda: None) -> Copier:
+    def copier(limiter: Limiter) -> Copier:
         same: Callable[[Entry], str | None] = never_same
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
@@ -83,22 +79,13 @@ def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
             limiter=limiter,
             left_out=plan.request.left_out,
             now=context.clock.now,
-            may_show=may_show,
         )
 
     if processes == 1:
-        ledger.settle()
         writer = copy_work(work, copier(task.limiter), task, threads)
     else:
-        with closing(SharedLimiter(task.limiter, processes)) as shared, closing(Gate()) as told:
-
-            def begun() -> None:
-                shared.serve()
-                ledger.settle()
-                told.open()
-
-            forked = ForkedCopier(copier(shared, told.wait), processes, begun)
-            writer = copy_work(work, forked, task, threads)
+        with closing(SharedLimiter(task.limiter, processes)) as shared:
+            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), task, threads)
     return task.progress(writer.written, writer.copied, writer.failures)
 
 
