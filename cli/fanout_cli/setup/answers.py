@@ -78,7 +78,7 @@ def check(answers: Answers) -> None:
 def _check_schedule(answers: Answers) -> None:
     from fanout_cli.schedules.times import known_times  # croniter, which the help need not load
 
-    known_times(answers.schedule, answers.time_zone, "--schedule", "--time-zone")
+    known_times(answers.schedule, answers.time_zone, "--schedule", "--timezone")
     if not answers.request:
         raise InvalidRequest("--from", "a schedule needs a source and a destination", "give --from and --to")
     request = parse_request(answers.request, (_MOUNT,), _FUNCTIONS)

@@ -69,7 +69,7 @@ def test_checksums_that_s3_computes_are_an_option(tmp_path: Path) -> None:
 
 def test_a_nightly_sync_has_its_guard_and_sam_reads_it_as_it_was_meant(tmp_path: Path) -> None:
     file = tmp_path / "samconfig.toml"
-    more = ("--max-delete", "50", "--time-zone", "Europe/Berlin", "--production", "--stack", "nightly", "--yes")
+    more = ("--max-delete", "50", "--timezone", "Europe/Berlin", "--production", "--stack", "nightly", "--yes")
     ended = init(file, "--read", "my-data", *NIGHTLY, *more)
     assert ended.exit_code == 0, ended.output
     given = as_sam_reads(section(file, "nightly")["deploy"]["parameters"])
@@ -105,7 +105,7 @@ def test_a_section_of_that_name_stays_as_it_is(tmp_path: Path) -> None:
         (("--read", "my-data", "--email", "me"), "--email"),
         (("--read", "my-data", "--schedule", "nightly", "--from", "s3://my-data/", "--to", "efs:///a"), "--schedule"),
         (("--read", "my-data", *NIGHTLY, "--schedule", "cron(0 3 * * *)"), "--schedule"),
-        (("--read", "my-data", *NIGHTLY, "--time-zone", "Berlin"), "--time-zone"),
+        (("--read", "my-data", *NIGHTLY, "--timezone", "Berlin"), "--timezone"),
         (("--read", "my-data", "--schedule", "rate(1 day)"), "--from"),
         (("--read", "my-data", "--from", "s3://my-data/in/", "--to", "efs:///a"), "--schedule"),
         (("--read", "other", *NIGHTLY), "--from"),
