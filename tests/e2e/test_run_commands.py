@@ -25,7 +25,7 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     examined = fanout("doctor", "--json", *local)
     assert examined.returncode == 0, examined.stdout + examined.stderr
     found = {row["name"]: row["level"] for row in json.loads(examined.stdout)}
-    assert (found["S3 from the network"], found["mount data: write"]) == ("ok", "ok")
+    assert (found["network of mount data: S3"], found["mount data: write"]) == ("ok", "ok")
     apart = ("runs at the same time: lists", "runs at the same time: executions")
     assert [found[name] for name in apart] == ["ok", "ok"]
     request = tmp_path / "request.json"

@@ -35,20 +35,26 @@ def examine(event: Json) -> Json:
 def findings(here: Settings, kms_key_id: str) -> Iterator[Finding]:
     """S3, then every mount that this function sees, then the key if one is named."""
     endpoint = Endpoint(here.region, here.endpoint_url)
+    title = f"{_network(here)}: S3"
     try:
         seconds = reach(endpoint, here.work_bucket)
     except Unreachable as error:
         what, _, remedy = str(error).partition("; ")
-        yield fail("S3 from the network", what, remedy)
+        yield fail(title, what, remedy)
     else:
-        yield ok("S3 from the network", f"connected in {1000 * seconds:.0f} ms")
+        yield ok(title, f"connected in {1000 * seconds:.0f} ms")
         yield from _bucket(work_client(here), here, kms_key_id)
     for name, path in here.mounts.items():
         yield from probe_mount(name, path, secrets.token_hex(4))
 
 
+def _network(here: Settings) -> str:
+    """Which of the stack's networks this is: a function lies in that of the mounts that it sees."""
+    return f"network of mount {', '.join(here.mounts)}"
+
+
 def _bucket(client: S3Client, here: Settings, kms_key_id: str) -> Iterator[Finding]:
-    title, remedy = "work bucket from the network", "check the endpoint's policy and the role of CheckMount"
+    title, remedy = f"{_network(here)}: work bucket", "check the endpoint's policy and the role of CheckMount"
     try:
         client.put_object(here.work_bucket, PROBE_KEY, b"probe")
         client.get_object(here.work_bucket, PROBE_KEY)
