@@ -20,6 +20,7 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import listed_outcomes as list_module
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import links_of
@@ -49,10 +50,10 @@ def fill(mount: Path, files: dict[str, list[str]]) -> None:
 
 
 def grouped(root: Path) -> set[tuple[str, frozenset[str]]]:
-    """The content of every file with its names."""
+    """The content of every file with its names, without what the run keeps for itself until it gives up its right."""
     found: dict[int, set[Path]] = {}
     for path in root.rglob("*"):
-        if path.is_file():
+        if path.is_file() and not path.relative_to(root).parts[0].startswith(STAGING_PREFIX):
             found.setdefault(path.stat().st_ino, set()).add(path)
     return {
         (next(iter(paths)).read_text(), frozenset(str(path.relative_to(root)) for path in paths))
