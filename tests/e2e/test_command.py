@@ -141,10 +141,12 @@ def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
     assert (shown["equal"], shown["differences"]) == (True, [])
     first, back, second, undone = shown["runs"]
     assert [run["totals"]["failed"]["entries"] for run in shown["runs"]] == [0, 0, 0, 0]
-    assert first["totals"]["copied"]["entries"] == shown["files"] > 1_000
+    links = sum(path.is_symlink() for path in (state / "demo/tree").rglob("*"))  # some distributions' Pythons have any
+    assert first["totals"]["copied"]["entries"] == shown["files"] + links
+    assert shown["files"] > 1_000
     assert back["totals"]["copied"]["entries"] >= shown["files"]  # and the directories that are objects
     assert (second["totals"]["copied"]["entries"], second["published"]["before"]) == (2, first["run_id"])
-    assert second["published"]["linked"]["entries"] == shown["files"] - 2
+    assert second["published"]["linked"]["entries"] in (shown["files"] - 2, shown["files"] - 2 + links)
     assert (undone["mode"], undone["published"]["version"]) == ("rollback", first["run_id"])
     assert shown["published"]["published"] == first["run_id"]
     assert [one["version"] for one in shown["published"]["versions"]] == [first["run_id"], second["run_id"]]
