@@ -9,7 +9,9 @@ from collections.abc import Callable
 from threading import Semaphore, Thread
 from typing import Any
 
-from tests.adversary.conductor import AtWork, Conductor
+from fanout.flow.walker import StateFailed
+from fanout.model.errors import FanoutError
+from tests.adversary.conductor import AtWork, Conductor, Killed
 
 
 class Sleeper:
@@ -45,9 +47,11 @@ class Sleeper:
         self._mine.acquire()
 
     def wake_up(self) -> None:
-        """Go on to the end; nobody waits for the answer."""
+        """Go on to the end; nobody waits for the answer, or for an error that a function may end with."""
         self.is_asleep = False
         self._hand_over(self._mine.release)
+        if not isinstance(self._error, FanoutError | StateFailed | Killed | None):
+            raise self._error
 
     def _hand_over(self, begin: Callable[[], None]) -> None:
         """Let the work go on until it ends or sleeps; its attempts are at work only meanwhile."""

@@ -117,7 +117,7 @@ def local(
 ) -> None:
     """Run one request on this machine through the state machine.
 
-    The exit status says how the run ended; 130 after Ctrl-C.
+    Exit status: docs/reference/commands.md; 130 after Ctrl-C.
     """
     from fanout.model.errors import AccessDenied, InvalidRequest
     from fanout_cli.runs.ending import say_result

@@ -87,7 +87,7 @@ def watch(
     where: Where = HERE,
     json_output: JsonOption = False,
 ) -> None:
-    """Follow a run until it ends; Ctrl-C leaves it going. The exit status says how it ended."""
+    """Follow a run until it ends; Ctrl-C leaves it going. Exit status: docs/reference/commands.md."""
     with command() as console:
         from fanout_cli.runs.following import follow
 

@@ -13,7 +13,7 @@ class _LateAdapter:
         self._make = make
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *given: getattr(self._make(), name)(*given)
+        return lambda *given, **named: getattr(self._make(), name)(*given, **named)
 
 
 def late(make: Callable[[], T]) -> T:

@@ -40,7 +40,9 @@ _HELD = 2
 def find_named_index(plan: Plan, ledger: Ledger) -> tuple[str, Exception | None]:
     """The run whose index the run of a plan is to use; none if none is named, or it cannot be read, and then why.
 
-    Not for a run that publishes: what it uses is that of the version before, see ``note_version_before``.
+    Not for a run that publishes: what it uses is that of the version before, see ``note_version_before``. May be asked
+    before the run has its turn: an index that is no longer the last one vouches for no more, as both ends must be as it
+    says.
     """
     indexes, name = ledger.of_run(run_places.INDEXES), f"{transfer_digest(plan)}.json"
     if not _uses_named_index(plan) or not indexes.has(name):

@@ -24,10 +24,7 @@ DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HeldDirectory:
-    """A directory that stays open while ``with`` holds it; several may hold the same one.
-
-    A class and not a generator, because every file enters several of them.
-    """
+    """A directory that stays open while ``with`` holds it; several may. No generator: each file enters some."""
 
     __slots__ = ("_group", "_release", "descriptor", "is_kept", "is_opened", "users")
 
