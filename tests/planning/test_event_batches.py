@@ -24,6 +24,7 @@ def eventbridge(
     bucket: Any = "my-data",
     how: str = "",
     version: str = "",
+    source: str = "aws.s3",
 ) -> str:
     found = {"key": key, "size": 5, "etag": "e", "sequencer": sequencer, "version-id": version}
     how = how or (MARKER if kind == "Object Deleted" else "")
@@ -32,16 +33,18 @@ def eventbridge(
         "object": {name: value for name, value in found.items() if value != ""},
         **({"deletion-type": how} if how else {}),
     }
-    return json.dumps({"detail-type": kind, "source": "aws.s3", "detail": detail})
+    return json.dumps({"detail-type": kind, "source": source, "detail": detail})
 
 
-def notification(key: str, name: str = "ObjectCreated:Put", version: str = "", sequencer: str = "1") -> str:
+def notification(
+    key: str, name: str = "ObjectCreated:Put", version: str = "", sequencer: str = "1", source: str = "aws:s3"
+) -> str:
     named = {"versionId": version} if version else {}
     found = {
         "bucket": {"name": "my-data"},
         "object": {"key": quote_plus(key, errors="surrogateescape"), "sequencer": sequencer, **named},
     }
-    return json.dumps({"Records": [{"eventName": name, "s3": found}]})
+    return json.dumps({"Records": [{"eventName": name, "eventSource": source, "s3": found}]})
 
 
 def by_topic(body: str) -> str:
@@ -49,8 +52,10 @@ def by_topic(body: str) -> str:
     return json.dumps({"Type": "Notification", "MessageId": "1", "TopicArn": "arn:aws:sns:x:1:t", "Message": body})
 
 
-def made(key: str, sequencer: str = "01", gone: bool = False, bucket: str = "my-data") -> ObjectEvent:
-    return ObjectEvent(bucket, key, sequencer, gone)
+def made(
+    key: str, sequencer: str = "01", gone: bool = False, same_content: bool = False, bucket: str = "my-data"
+) -> ObjectEvent:
+    return ObjectEvent(bucket, key, sequencer, gone and not same_content, same_content)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
@@ -91,6 +96,51 @@ def test_what_leaves_no_object(body: str, gone: bool) -> None:
     assert parse_events(by_topic(body)) == parse_events(body)
 
 
+# docs.aws.amazon.com/AmazonS3/latest/userguide/: EventBridge, notification-how-to-event-types-and-destinations
+SAME_CONTENT = [
+    *(
+        eventbridge("in/k", kind=f"Object {kind}")
+        for kind in (
+            "Restore Initiated", "Restore Expired", "Storage Class Changed", "Access Tier Changed", "ACL Updated",
+            "Tags Added", "Tags Deleted", "Something New",
+        )
+    ),
+    *(
+        notification("in/k", name)
+        for name in (
+            "ObjectRestore:Post", "ObjectRestore:Delete", "ReducedRedundancyLostObject", "LifecycleTransition",
+            "IntelligentTiering", "ObjectAcl:Put", "ObjectTagging:Put", "ObjectTagging:Delete",
+            "Replication:OperationFailedReplication", "Replication:OperationMissedThreshold", "SomethingNew:Done",
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", SAME_CONTENT)
+def test_an_event_that_changes_no_content_is_counted_and_makes_no_row(body: str) -> None:
+    batch = batch_of(parse_events(body), SOURCE)
+    assert (batch.keys, batch.same_content, batch.deleted, batch.outside) == ([], 1, 0, 0)
+    assert parse_events(by_topic(body)) == parse_events(body)
+
+
+def test_an_event_of_another_kind_hides_no_object_that_came_with_it() -> None:
+    both = (
+        json.loads(notification("in/a"))["Records"] + json.loads(notification("in/b", "ObjectTagging:Put"))["Records"]
+    )
+    batch = batch_of(parse_events(json.dumps({"Records": both})), SOURCE)
+    assert (batch.keys, batch.same_content) == (["in/a"], 1)
+    # A tag that is set after a deletion brings no object back.
+    gone, tagged = made("in/c", "1", gone=True), made("in/c", "2", same_content=True)
+    assert batch_of([gone, tagged], SOURCE).keys == []
+
+
+@pytest.mark.parametrize(
+    "body", [eventbridge("in/a", kind="Object Restore Completed"), notification("in/a", "ObjectRestore:Completed")]
+)
+def test_a_restored_object_is_a_row(body: str) -> None:
+    assert batch_of(parse_events(body), SOURCE).keys == ["in/a"]
+
+
 def test_a_version_that_is_removed_hides_no_newer_one() -> None:
     newer = eventbridge("in/a", "01", version="v2")
     older = eventbridge("in/a", "02", "Object Deleted", how=PERMANENTLY, version="v1")
@@ -105,7 +155,8 @@ def test_the_message_with_which_s3_tries_a_queue_is_no_event() -> None:
 @pytest.mark.parametrize(
     "body",
     ["", "no JSON", "[]", "7", "{}", '{"Records": 3}', '{"Records": [{}]}', '{"detail-type": "Object Created"}',
-     eventbridge("k", kind="Object Tags Added"), notification("k", "ObjectTagging:Put"), "[" * 100_000,
+     eventbridge("k", kind="EC2 Instance Change", source="aws.ec2"), notification("k", "Other:Put", source="other"),
+     eventbridge("k", kind="Object Tags Added", source="somebody"), "[" * 100_000,
      eventbridge(7), eventbridge("k", 7), eventbridge("k", bucket=7), by_topic("no JSON"), by_topic("7"),
      by_topic("[" * 100_000), by_topic(by_topic(eventbridge("k"))),
      json.dumps({"Type": "Notification", "TopicArn": 1})],
@@ -146,9 +197,12 @@ def test_the_table(events: list[ObjectEvent], keys: list[str], repeated: int, de
 
 @given(st.data())
 def test_the_order_of_the_messages_changes_nothing(data: Any) -> None:
-    event = st.builds(made, st.sampled_from(["in/a", "in/b", "out/a"]), st.sampled_from(["", *"12345"]), st.booleans())
+    event = st.builds(
+        made, st.sampled_from(["in/a", "in/b", "out/a"]), st.sampled_from(["", *"12345"]), st.booleans(), st.booleans()
+    )
     events = data.draw(st.lists(event))
     shuffled = data.draw(st.permutations(events))
     assert batch_of(events, SOURCE) == batch_of(shuffled, SOURCE)
     total = batch_of(events, SOURCE)
-    assert len(total.keys) + total.repeated + total.deleted + total.outside == len(events)
+    counted = total.repeated + total.deleted + total.outside + total.same_content
+    assert len(total.keys) + counted == len(events)

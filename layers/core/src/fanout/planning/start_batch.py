@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import asdict
+
 from fanout.ledger.run_places import BATCHES
 from fanout.model.document import Json, json_value
 from fanout.model.errors import InvalidRequest
@@ -49,8 +51,8 @@ def start_batch(
         name = f"{run_id}.jsonl"
         batches.write_rows(name, ({KEY: key, MAY_BE_MISSING: True} for key in batch.keys))
         starts.start(machine, run_id, {**request, "manifest": f"s3://{bucket}/{batches.prefix}{name}"})
-    found = {"repeated": batch.repeated, "deleted": batch.deleted, "outside": batch.outside}
-    return {"run_id": run_id, "count": len(batch.keys), **found, "unreadable": unreadable}
+    counts = {name: value for name, value in asdict(batch).items() if name != "keys"}
+    return {"run_id": run_id, "count": len(batch.keys), **counts, "unreadable": unreadable}
 
 
 def _request_of(template: str, manifest: str, max_concurrency: int) -> tuple[Json, S3Location]:
