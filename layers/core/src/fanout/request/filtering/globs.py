@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+# glob(7): classes, equivalents and collating symbols inside of brackets.
+_POSIX_CLASSES = ("[:", "[=", "[.")
 _END_OF_NAME = r"(?=/|\Z)"
 _ANY_DIRECTORIES = "(?:[^/]*/)*?"
 
@@ -109,6 +111,8 @@ def _class(name: str, position: int) -> tuple[str, int]:
     position += negated
     items, start = "", position
     while position < len(name) and (name[position] != "]" or position == start):
+        if name.startswith(_POSIX_CLASSES, position):
+            raise ValueError("has a class by name, such as [:digit:]; write its characters, as in [0-9]")
         low, position = _literal(name, position)
         high = low
         if name.startswith("-", position) and not name.startswith("-]", position) and position + 1 < len(name):
