@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from fanout.adapters.s3.metadata import (
     to_headers,
     write_headers,
 )
+from fanout.facts import content_types
 from fanout.model.entry import Attributes, Says
 from fanout.request import object_options
 from fanout.request.object_options import USER_PREFIX, ObjectOptions
@@ -151,7 +155,17 @@ def test_a_copy_in_parts_carries_what_copy_object_would() -> None:
         ("A.JSON", "application/json"),
         ("x.tar.gz", "application/gzip"),
         ("x.csv.bz2", "application/x-bzip2"),
+        ("a/font.woff2", "font/woff2"),
+        ("font.ttf", "font/ttf"),
+        ("m.mjs", "text/javascript"),
+        ("m.wasm", "application/wasm"),
+        ("p.webp", "image/webp"),
+        ("README.md", "text/markdown"),
+        ("x.tgz", "application/gzip"),
+        ("x.Z", "application/x-compress"),
         ("README", None),
+        ("a.", None),
+        ("..html", None),
         ("dir.html/none", None),
         (".html", None),
         ("data:text/css,x", None),
@@ -160,3 +174,9 @@ def test_a_copy_in_parts_carries_what_copy_object_would() -> None:
 )
 def test_content_type_of_a_name(path: str, expected: str | None) -> None:
     assert content_type_header(path).get("content-type") == expected
+
+
+def test_each_ending_has_one_content_type() -> None:
+    counted = Counter(ending for endings in content_types._ENDINGS.values() for ending in endings.split())
+    assert [ending for ending, count in counted.items() if count > 1 or ending != ending.lower()] == []
+    assert all(re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", content_type) for content_type in content_types._ENDINGS)

@@ -7,14 +7,10 @@ DataSync) read and write. Header names are lower-case.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from fanout.model.entry import Attributes
 from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
-
-if TYPE_CHECKING:
-    from mimetypes import MimeTypes
 
 OWNER = USER_PREFIX + "file-owner"
 GROUP = USER_PREFIX + "file-group"
@@ -139,27 +135,12 @@ def _nanoseconds(text: str | None) -> int | None:
     return nanoseconds if -_TIME_LIMIT <= nanoseconds < _TIME_LIMIT else None
 
 
-# A compressed file is what its last ending says: a browser must not take it for a tar.
-_COMPRESSED = {
-    "br": "application/x-brotli",
-    "bzip2": "application/x-bzip2",
-    "compress": "application/x-compress",
-    "gzip": "application/gzip",
-    "xz": "application/x-xz",
-}
-
-
-@cache
-def _types() -> MimeTypes:
-    from mimetypes import MimeTypes  # only uploads need it
-
-    # Python's own table and none of the machine's, so that a name means the same everywhere.
-    return MimeTypes(filenames=())
-
-
 def content_type_header(path: str) -> dict[str, str]:
     """The header for a path; none for a name that says nothing, to which S3 gives its default."""
-    name = path.rpartition("/")[2]
-    content_type, encoding = _types().guess_type(f"x/{name}", strict=True)
-    found = _COMPRESSED.get(encoding) if encoding else content_type
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    if not dot or not stem.strip("."):
+        return {}
+    from fanout.facts.content_types import CONTENT_TYPES  # only uploads need it
+
+    found = CONTENT_TYPES.get(ending.lower())
     return {"content-type": found} if found else {}
