@@ -53,7 +53,8 @@ BAD_PATHS = [
     "../x",
     "/etc/passwd",
     "a//b",
-    ".",
+    "a/.",
+    "./..",
     "\n",
     "\x1b[31m",
     "\u202e",
@@ -71,6 +72,24 @@ def test_a_row_that_names_no_path_is_one_outcome(request_: Json, field: str, tmp
     assert (summary["balanced"], summary["status"]) == (True, "FAILED_WITH_ITEMS")
     assert summary["totals"]["copied"]["entries"] == 1
     assert contents(world.destination)["good"] == b"good"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_list_as_find_writes_it_names_entries_of_a_mount(form: str, tmp_path: Path) -> None:
+    world = from_mount(str(tmp_path))
+    (tmp_path / "in/d").mkdir()
+    (tmp_path / "in/d/f").write_bytes(b"f")
+    rows = [".", "./", "./good", ".//d/", "././d/f"]
+    data = "".join(f"{json.dumps(row) if form == 'jsonl' else row}\n" for row in rows).encode()
+    summary = run(world, FROM_MOUNT, data, form)
+    assert (summary["status"], summary["totals"]["listed"]["entries"]) == ("SUCCEEDED", 3)
+    assert contents(world.destination) == {"good": b"good", "d/": b"", "d/f": b"f"}
+
+
+def test_a_key_that_begins_with_a_dot_is_a_key_of_its_own() -> None:
+    world = world_of({"good": b"good"})
+    run(world, REQUEST, b'"./good"\n', "jsonl")
+    assert failures(world) == {"./good": ("rejected", "name component . or ..")}
 
 
 def test_a_name_that_no_bytes_stand_for_is_rejected_with_its_line(tmp_path: Path) -> None:

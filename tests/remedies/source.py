@@ -176,6 +176,14 @@ def correct_the_path(lab: Lab) -> None:
     assert lab.held() == {"d/f": "content"}
 
 
+@follows(Reason.ROW_NOT_BELOW)
+def paths_below_the_source(lab: Lab) -> None:
+    lab.write("d/f")
+    lab.fails(Reason.ROW_NOT_BELOW, lab.manifest(f"{lab.root}/d/f", "../in/d/f", "d//f"))
+    lab.start(lab.manifest("d/f"))
+    assert lab.held() == {"d/f": "content"}
+
+
 @follows(Reason.LINK_DANGLING)
 def restore_its_target(lab: Lab) -> None:
     (lab.root / "link").symlink_to("d/f")

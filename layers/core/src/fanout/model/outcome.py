@@ -137,6 +137,10 @@ class Reason(StrEnum):
         "name is not UTF-8",
         "rename the file, then start the transfer again; or request on_conflict: escape, to a bucket",
     )
+    ROW_NOT_BELOW = _name(
+        "row of the manifest is not a path below the source",
+        "correct the manifest: paths are relative to the source, as in directory/file; then start the transfer again",
+    )
     NAME_NOT_ESCAPED = _rejected(
         "name is not one that escape makes",
         "rename the entry, then start the transfer again; or request on_conflict: fail, which copies names as they are",

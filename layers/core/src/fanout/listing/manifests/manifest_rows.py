@@ -25,6 +25,8 @@ from fanout.request.units import parse_time
 
 # The format of an ETag from S3; any other text would go unchecked from the manifest into a request's header.
 _ETAG = re.compile(r'"?([0-9a-fA-F]{32}(?:-[0-9]{1,5})?)"?')
+# "." and the "./" before a path, once or more.
+_HERE = re.compile(r"\A(?:\./+)*(?:\.\Z)?")
 _NO_OBJECT = {"islatest": "false", "isdeletemarker": "true"}
 RowFields = Mapping[str, Any]
 
@@ -52,7 +54,8 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
         encoded = decoded(key).startswith(request.source.place)
         return Row(key, reason=Reason.KEY_ENCODED if encoded else Reason.OUTSIDE_SOURCE)
     if not path:
-        return None if KEY in fields else Row(path, reason=Reason.NAME_EMPTY)
+        is_root = KEY in fields or bool(fields.get(PATH))
+        return None if is_root else Row(path, reason=Reason.NAME_EMPTY)
     if fields.get("reason") == Reason.EXTRA.value:
         return Row(path, reason=Reason.EXTRA_IN_MANIFEST)
     reason = _reason_against(path, request)
@@ -107,9 +110,13 @@ def _is_no_object(fields: RowFields) -> bool:
 
 
 def _path(fields: RowFields, request: Request) -> str | None:
-    """The path below the source; ``None`` for a key that is not below it."""
+    """The path below the source; ``None`` for a key that is not below it.
+
+    On a file system ``./a`` is ``a``, as ``find .`` writes it; in a bucket they are two keys.
+    """
     if isinstance(fields.get(PATH), str):
-        return str(fields[PATH])
+        path = str(fields[PATH])
+        return path if request.source.is_keyed else _HERE.sub("", path)
     if not request.source.is_keyed:
         raise BrokenRow("has a key and no path, but the source is no bucket")
     key, prefix = str(fields[KEY]), request.source.place
@@ -132,7 +139,9 @@ def _reason_against(path: str, request: Request) -> Reason | None:
     if request.source.is_keyed:
         reason = key_too_long(path, len(request.source.place.encode()))
         return reason or (reason_against_file_path(path) if to_files else None)
-    return reason_against_file_path(path)
+    reason = reason_against_file_path(path)
+    # No entry of a file system has such a path: the manifest is wrong, and no name is.
+    return Reason.ROW_NOT_BELOW if reason in (Reason.NAME_ABSOLUTE, Reason.NAME_DOT, Reason.NAME_EMPTY) else reason
 
 
 def _entry(path: str, fields: RowFields) -> Entry | None:
