@@ -187,7 +187,8 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
 def _is_unseen(script: Script, record: Record, path: str, here: Version, there: Version) -> bool:
     """Whether these are versions that ``size-mtime`` cannot tell apart (docs/understand/what-is-unchanged.md).
 
-    A version came back, and no index has seen the destination; between mounts it came back with its size and mtime.
+    A version came back, and no index has seen the destination; between mounts it came back with its size and mtime,
+    from a bucket to a mount with its size and ``file-mtime``, and inside S3 an ETag of parts hides its bytes.
     Or the object has the file's size and mtime, and a Last-Modified of a clock that is ahead; an index vouches for what
     it saw from then on. Or somebody else wrote the version at the destination, with the source's size and mtime.
     """
@@ -196,7 +197,7 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
     written_ns = here.changed_ns if here.mtime_ns is None else here.mtime_ns  # an object's, if it has no mtime
     alike = (len(there.data), there.mtime_ns) == (len(here.data), written_ns)
     if here.mtime_ns is None and record.options.get("attributes", {}).get("mtime") == "now":
-        alike = len(there.data) == len(here.data) and (there.mtime_ns or 0) >= here.changed_ns
+        return False  # a time of copying says nothing about the version
     if alike and record.foreign.get(path) == there:
         return True
     came_back = _came_back(path, here, record.story)
@@ -205,7 +206,8 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
     ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike
     if ahead and (not record.indexed or there == record.vouched.get(path)):
         return True
-    return came_back and not record.indexed
+    whole = script.direction == INSIDE_S3 and "-" not in f"{here.mark}{there.mark}"
+    return came_back and not record.indexed and not whole
 
 
 def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:

@@ -78,19 +78,43 @@ def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: in
 @pytest.mark.parametrize(
     ("found", "mtime_ns", "expected"),
     [
-        (FOUND, 9 * SECOND, SAME),
-        (FOUND, 10 * SECOND, SAME),
-        (FOUND, 9 * SECOND - 1, OTHER),
+        (FOUND, 9 * SECOND, NOTHING),
+        (FOUND, 10 * SECOND, NOTHING),
+        (FOUND, 9 * SECOND - 1, NOTHING),
         (Found(replace(OBJECT, etag='"x"'), None), 10 * SECOND, OTHER),
         (Found(OBJECT, None, AT_7), 7, SAME),
         (Found(OBJECT, None, AT_7), 8, OTHER),
         (Found(OBJECT, None, A_LINK), 10 * SECOND, OTHER),
     ],
 )
-def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(
-    found: Found, mtime_ns: int, expected: Looked
-) -> None:
+def test_the_time_of_a_copy_is_no_proof_of_its_version(found: Found, mtime_ns: int, expected: Looked) -> None:
     assert looked(Ends.S3_TO_MOUNT, OBJECT, replace(FILE, mtime_ns=mtime_ns), found, None, copied_now=True) is expected
+
+
+OLDER = replace(OBJECT, etag='"older"')
+CRC32 = {"CRC32": "aaaaaa=="}
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (Found(OLDER, None, AT_7), Found(OBJECT, None, AT_7), OTHER),
+        (Found(OLDER, None, AT_7, CRC32), Found(OBJECT, 1, AT_7), OTHER),
+        (Found(OLDER, 1, AT_7), Found(OBJECT, 1, AT_7), SAME),
+        (Found(OLDER, None, AT_7, CRC32), Found(OBJECT, None, AT_7, CRC32), SAME),
+        (Found(OLDER, None, AT_7, CRC32), Found(OBJECT, None, AT_7, {"CRC32": "bbbbbb=="}), OTHER),
+        (Found(OBJECT, None, AT_7, CRC32), Found(OBJECT, None, AT_7, {"CRC32": "bbbbbb=="}), OTHER),
+        (Found(OLDER, 1, AT_7, CRC32), Found(OBJECT, 1, AT_7, {"CRC32": "bbbbbb=="}), OTHER),
+        (Found(OLDER, None, AT_7, CRC32), Found(OBJECT, None, AT_7, {"SHA1": "c"}), OTHER),
+        (Found(OLDER, None, AT_7, etag_is_digest=False), Found(OBJECT, None, AT_7), SAME),
+        (Found(OLDER, None, AT_7), Found(OBJECT, None, AT_7, etag_is_digest=False), SAME),
+        (Found(OLDER, None, AT_7, etag_is_digest=False), Found(OBJECT, None, AT_8), OTHER),
+        (Found(OLDER, None, etag_is_digest=False), Found(OBJECT, None), NOTHING),
+        (Found(replace(OBJECT, etag='"e-2"'), None, AT_7), Found(OBJECT, None, AT_7), SAME),
+    ],
+)
+def test_a_time_is_asked_only_where_both_publish_nothing_stronger(here: Found, there: Found, expected: Looked) -> None:
+    assert looked(Ends.S3_TO_S3, here.entry, there.entry, here, there) is expected
 
 
 @pytest.mark.parametrize(

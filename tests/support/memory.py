@@ -119,7 +119,8 @@ class MemoryTree:
         if stored is None:
             return None
         checksum = crc64nvme(stored.data) if self._keeps_checksums else None
-        return Found(stored.entry, checksum, _whole(stored) if self.is_mount else stored.attributes)
+        attributes = _whole(stored) if self.is_mount else stored.attributes
+        return Found(stored.entry, checksum, attributes, etag_is_digest=False)
 
     def open(self, entry: Entry) -> MemorySource:
         stored = self._entries.get(entry.path)

@@ -155,13 +155,21 @@ class Found(Struct, frozen=True):
     """The answer of one request about a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
 
     ``attributes`` are those that the same answer gave; ``None`` where ``open`` has to be asked. ``others`` are the
-    store's checksums of all bytes by other algorithms, as it writes them.
+    store's checksums of all bytes by other algorithms, as it writes them. ``etag_is_digest`` is false where the store
+    makes the ETag of something else than the bytes.
     """
 
     entry: Entry
     crc64nvme: int | None
     attributes: Attributes | None = None
     others: Mapping[str, str] = field(default_factory=dict)
+    etag_is_digest: bool = True
+
+    @property
+    def digest(self) -> str:
+        """The ETag where it is a digest of all bytes, not of parts; empty where it is none."""
+        etag = self.entry.etag
+        return etag if self.etag_is_digest and "-" not in etag else ""
 
     @property
     def mtime_ns(self) -> int | None:

@@ -35,6 +35,14 @@ def stored_checksum(headers: Mapping[str, str]) -> int | None:
     return from_base64(stored) if stored else None
 
 
+def etag_is_digest(headers: Mapping[str, str]) -> bool:
+    """Whether the ETag is the MD5 of what was sent: not under a key of KMS or of the customer.
+
+    See docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html, ETag.
+    """
+    return headers.get("x-amz-server-side-encryption", "AES256") == "AES256"
+
+
 class ObjectSource:
     """A ``Source`` over one object.
 

@@ -21,7 +21,7 @@ from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.place import ObjectPlace
-from fanout.adapters.s3.source import ObjectSource, stored_checksum
+from fanout.adapters.s3.source import ObjectSource, etag_is_digest, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget, UploadBlocks
 from fanout.facts import aws
 from fanout.model.checksum import CRC64NVME, crc64nvme, told_by
@@ -140,7 +140,8 @@ class S3Tree:
             entry = replace(entry, held=storage_class)
         others = told_by(found.headers)
         others.pop(CRC64NVME, None)
-        return Found(entry, stored_checksum(found.headers), from_headers(found.headers), others)
+        attributes, is_digest = from_headers(found.headers), etag_is_digest(found.headers)
+        return Found(entry, stored_checksum(found.headers), attributes, others, is_digest)
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""

@@ -16,17 +16,26 @@ must be copied, never that it need not be. The index of an earlier run (see ``co
 |             |                                       | that the file has is lost (``kept_attributes``)       |
 | S3, mount   | the file's mtime is the Last-Modified | the file's mtime is the one that a copy gives it:     |
 |             | in whole seconds: unchanged           | ``file-mtime`` or, without it, the Last-Modified      |
-| S3, S3      | nothing: an ETag is that of the bytes | the destination tells all metadata that the source    |
-|             | alone                                 | tells, and both CRC64NVME or whole ETags are equal    |
-|             |                                       | or, without these, both have a ``file-mtime``         |
+| S3, S3      | nothing: an ETag is that of the bytes | the destination has all metadata of the source, and   |
+|             | alone                                 | the bytes are the same by the table below             |
+
+Inside S3 the strongest proof that both objects publish decides. A weaker one is asked only where a stronger one is
+missing at an end: a time shows an age, not an identity.
+
+| both objects publish                   | equal     | not equal |
+|----------------------------------------|-----------|-----------|
+| checksums of the whole by one algorithm | unchanged | copied    |
+| ETags that are digests of the whole    | unchanged | copied    |
+| none of these, but a ``file-mtime``    | unchanged | copied    |
+
+An ETag is no digest of the whole after an upload in parts, and under a key of KMS (``Found.etag_is_digest``).
 
 An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone, and an object that
 lost what its source has (``kept_attributes``). If a HEAD gives no proof, the pair is unchanged only if the earlier run
-copied this very source and the object was written during that run. A directory in a bucket is proved like a file; on a
-mount its times alone count.
+copied this very source and the destination was written during that run. A directory in a bucket is proved like a file;
+on a mount its times alone count.
 
-With ``attributes.mtime: now`` a copy has no mtime that its object tells. The file is then unchanged if its mtime is not
-before the Last-Modified: the copy was made after the object was written.
+With ``attributes.mtime: now`` a copy has no mtime that its object tells, so a HEAD gives no proof.
 
 An mtime that equals the Last-Modified to the nanosecond is trusted, though a HEAD could show another ``file-mtime``:
 only a copy of this object, or somebody's intent, gives a file that time.
@@ -39,7 +48,7 @@ from enum import Enum
 
 from fanout.listing.deciding.kept_attributes import MOUNT_TELLS, loses, loses_metadata, names_of
 from fanout.model.columns import FileColumns
-from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, same_simple_etag, whole_seconds
+from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
 from fanout.request.proven_ends import Ends
 
 
@@ -83,9 +92,8 @@ def looked(
     a mount tells of each file, whatever the values. ``given``: headers that the request gives objects inside S3.
     """
     if ends is Ends.S3_TO_MOUNT:
-        written_ns = whole_seconds(source.changed_ns)
-        is_later = copied_now and destination.mtime_ns >= written_ns
-        return _looked_at_one(here, source, destination, destination.mtime_ns if is_later else written_ns)
+        without = None if copied_now else whole_seconds(source.changed_ns)
+        return _looked_at_one(here, source, destination, without)
     if ends is Ends.MOUNT_TO_S3:
         if loses(names_of(source.kind, mount_tells), mount_tells, _attributes(there)):
             return Looked.OTHER
@@ -94,10 +102,19 @@ def looked(
         return Looked.OTHER
     if here.is_symlink != there.is_symlink or loses_metadata(_attributes(here), _attributes(there), given):
         return Looked.OTHER
-    if here.crc64nvme is not None and there.crc64nvme is not None:
-        return Looked.SAME if here.crc64nvme == there.crc64nvme else Looked.OTHER
-    is_same = same_simple_etag(source.etag, destination.etag) or here.mtime_ns is not None
-    return Looked.SAME if is_same else Looked.NOTHING
+    is_same = _same_bytes(here, there)
+    if is_same is None:
+        return Looked.NOTHING if here.mtime_ns is None else Looked.SAME  # equal: it is metadata
+    return Looked.SAME if is_same else Looked.OTHER
+
+
+def _same_bytes(here: Found, there: Found) -> bool | None:
+    """Whether two objects hold the same bytes; ``None`` where they publish nothing that can be compared."""
+    pairs = [(here.crc64nvme, there.crc64nvme), *((one, there.others.get(name)) for name, one in here.others.items())]
+    known = [one == other for one, other in pairs if one is not None and other is not None]
+    if not known and here.digest and there.digest:
+        known = [here.digest == there.digest]
+    return all(known) if known else None
 
 
 def _attributes(found: Found | None) -> Attributes:

@@ -22,7 +22,7 @@ from fanout.listing.index.copied_index import (
     transfer_digest,
 )
 from fanout.model.columns import FileColumns
-from fanout.model.entry import MARGIN_NS, Entry
+from fanout.model.entry import MARGIN_NS, SECOND_NS, Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
@@ -143,9 +143,9 @@ class EarlierIndex:
         return part is not None and part.holds(source)
 
     def was_written_then(self, destination: Entry) -> bool:
-        """Whether an object was written during the earlier run, by its Last-Modified in whole seconds."""
+        """Whether an entry was written during the earlier run: by ctime, or a Last-Modified in whole seconds."""
         began_ns, ended_ns = self._span_ns
-        return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
+        return began_ns <= destination.changed_ns <= ended_ns - (SECOND_NS if destination.etag else 0)
 
     def was_written_since(self, destination: Entry, ahead_ns: Callable[[], int]) -> bool:
         """Whether the destination's entry was written after the earlier run ended, by another run or program.
