@@ -104,7 +104,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     "seen/*": _VERIFY,
     "checksums/*": _VERIFY,
     "checksums/jobs/*": ("ComputeChecksums",),
-    keys.UNREAD + "*": ("CopyShard", "VerifyShard"),
+    keys.UNREAD + "*": ("CopyShard", "VerifyShard", *_FINISH),
     _ATTEMPTS + "*": ("CopyShard", "VerifyShard"),
     keys.THROTTLED + "*": _TASKS,
     keys.WORKERS + "*": _TASKS,

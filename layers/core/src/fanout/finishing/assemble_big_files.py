@@ -7,8 +7,8 @@ from contextlib import closing
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_from_row, outcome_row
+from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -22,6 +22,7 @@ from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.shards.tasks.outcome_writer import write_made
+from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -47,7 +48,7 @@ def assemble_big_files(
 
     def settle(key: str) -> Json:
         big = ledger.read_big_file(key)
-        outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
+        outcome = _assemble(big, parts.get(key, []), context, source, destination)
         if outcome.reason is not None:
             outcome = Outcome.because(big.entry, outcome.reason, outcome.message, left_out=left_out)
         if outcome.result is not Result.COPIED:
@@ -64,10 +65,10 @@ def assemble_big_files(
     return len(rows), len(rows) == len(open_keys)
 
 
-def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, destination: Tree) -> Outcome:
+def _assemble(big: BigFile, parts: list[Shard], context: Context, source: Tree, destination: Tree) -> Outcome:
     receipts: dict[int, Receipt] = {}
     for part in parts:
-        receipts |= ledger.read_receipts(part.id)
+        receipts |= context.ledger.read_receipts(part.id)
     ordered = [receipts[index] for index in sorted(receipts)]
     bad = next((receipt for receipt in ordered if receipt.reason is not None), None)
     if bad is not None:
@@ -79,6 +80,7 @@ def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, de
         with closing(source.open(big.entry)) as opened:
             opened.confirm(checksum)
             destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
+            write_unread_of_big_file(big, context.nonce, unread(opened.attributes), context.ledger)
     except Superseded:
         raise
     except FanoutError as error:

@@ -12,6 +12,7 @@ from contextlib import closing
 from fanout.certificate.content_digest import digest_of_zeros
 from fanout.facts import tuning
 from fanout.ledger import keys
+from fanout.listing.deciding.unread import unread
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.entry import Entry
@@ -21,6 +22,7 @@ from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
 from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.stored_whole import End, note_stored
@@ -82,6 +84,8 @@ def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: Read
         opened, pin = open_end()
         if (0, 0) in wanted:  # before its receipt, so that one who finds this block finds the attributes
             ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
+            if end is End.SOURCE:
+                write_unread_of_big_file(big, task.context.nonce, unread(opened.attributes), ledger)
         return opened, pin
 
     def earlier(pin: str) -> dict[int, Receipt]:

@@ -1,4 +1,8 @@
-"""Counts entries of whose metadata something was not read, with examples, each once whatever number of attempts."""
+"""Counts entries of whose metadata something was not read, with examples, each once whatever number of attempts.
+
+Whoever applies ``Allowed.of`` hands on what it left out: by an outcome's ``unread``, or here for a big file, whose
+attributes no outcome of a shard has.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
+from fanout.model.shard import BigFile
 
 # Chosen: examples that a note shows.
 EXAMPLES = 5
@@ -42,6 +49,13 @@ def write_unread(shard_id: str, name: str, outcomes: Mapping[int, Outcome], ledg
             for what, some in indexes.items()
         ]
         ledger.write(f"{keys.UNREAD}{shard_id}/{name}.json", UnreadFile(found))
+
+
+def write_unread_of_big_file(big: BigFile, name: str, said: Mapping[str, str], ledger: Ledger) -> None:
+    """Write what is said about a big file's source, as ``Outcome.unread`` holds it; nothing for nothing."""
+    if said:
+        outcome = replace(Outcome.done(big.entry, Result.COPIED), unread=tuple(said.items()))
+        write_unread(big.id, name, {0: outcome}, ledger)
 
 
 def unread_notes(ledger: Ledger) -> list[str]:
