@@ -15,6 +15,7 @@ from fanout.model.checksum import crc64nvme, to_base64
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 KEPT = ("content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires")
+REDIRECT = "x-amz-website-redirect-location"
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,13 @@ def object_answer(request: Request, stored: Stored) -> Answer:
     wanted = request.headers.get("if-match")
     if wanted and wanted.strip('"') != stored.etag.strip('"'):
         return error(412, "PreconditionFailed")
-    headers = {**stored.headers, "ETag": stored.etag, "Last-Modified": formatdate(stored.modified, usegmt=True)}
+    counted = {"x-amz-tagging-count": str(stored.tags.count("&") + 1)} if stored.tags else {}
+    headers = {
+        **stored.headers,
+        **counted,
+        "ETag": stored.etag,
+        "Last-Modified": formatdate(stored.modified, usegmt=True),
+    }
     asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
     if asked is None:
         told = stored.tells and request.headers.get("x-amz-checksum-mode")
@@ -137,7 +144,16 @@ def object_answer(request: Request, stored: Stored) -> Answer:
 
 def kept_headers(request: Request) -> dict[str, str]:
     """The headers that stay with an object."""
-    return {name: value for name, value in request.headers.items() if name in KEPT or name.startswith("x-amz-meta-")}
+    kept = (*KEPT, REDIRECT)
+    return {name: value for name, value in request.headers.items() if name in kept or name.startswith("x-amz-meta-")}
+
+
+def carried_headers(request: Request, source: Stored) -> dict[str, str]:
+    """The headers of a copy: S3 carries metadata over, and no website redirect (API_CopyObject)."""
+    if request.headers.get("x-amz-metadata-directive") == "REPLACE":
+        return kept_headers(request)
+    named = {name: value for name, value in request.headers.items() if name == REDIRECT}
+    return {name: value for name, value in source.headers.items() if name != REDIRECT} | named
 
 
 def error(status: int, code: str) -> Answer:

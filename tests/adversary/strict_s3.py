@@ -26,6 +26,7 @@ from tests.adversary.s3_words import (
     Request,
     Stored,
     Upload,
+    carried_headers,
     contents,
     copied,
     document,
@@ -119,7 +120,7 @@ class StrictS3:
 
     def _CopyObject(self, request: Request, bucket: str, key: str) -> Answer:
         source = self._copied(request)
-        stored = self._keep(bucket, key, source.data, dict(source.headers), source.tags)
+        stored = self._keep(bucket, key, source.data, carried_headers(request, source), source.tags)
         return document("CopyObjectResult", copied(stored))
 
     def _DeleteObject(self, request: Request, bucket: str, key: str) -> Answer:

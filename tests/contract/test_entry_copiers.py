@@ -195,6 +195,33 @@ def test_metadata_and_tags_go_along_and_storage_class_is_set(s3_ends: S3Ends, wh
     assert s3_ends.client.get_object_tagging(s3_ends.destination.bucket, "to/f") == {"team": "a b", "empty": ""}
 
 
+REDIRECT = {"x-amz-website-redirect-location": "/new.html"}
+
+
+@pytest.mark.usefixtures("s3_parts")
+@pytest.mark.parametrize("whole_bytes", [0, GIB], ids=["in parts", "whole"])
+@pytest.mark.parametrize("named", [ObjectOptions(), ObjectOptions(tags={"run": "7"}, metadata={"job": "7"})])
+def test_a_website_redirect_goes_along(
+    s3_ends: S3Ends, whole_bytes: int, named: ObjectOptions, needs: Needs, s3_server: S3Server
+) -> None:
+    """CopyObject leaves it out unless the request names it (API_CopyObject, x-amz-website-redirect-location)."""
+    needs(Lack.REDIRECTS)
+    asked: list[str] = []
+    s3_ends.proxy.choose = lambda head: asked.append(head.headers.get(next(iter(REDIRECT)), "")) or ""  # type: ignore[func-returns-value]
+    here, there = s3_ends.source, s3_ends.destination
+    s3_ends.client.put_object(here.bucket, "from/old", b"body", HEADERS | REDIRECT)
+    entry = S3Tree(s3_ends.client, here.bucket, "from/").find("old")
+    assert entry is not None
+    copier = s3_ends.copier(whole_bytes, write_headers(named), dict(named.tags))
+    copier.copy(replace(entry, replaces=NOTHING_THERE), NEVER)
+    found = s3_ends.client.head_object(there.bucket, "to/old").headers
+    assert HEADERS.items() <= found.items()
+    assert asked.count("/new.html") == 2  # of the object itself, and of its copy
+    if whole_bytes or Lack.REDIRECTS_OF_UPLOADS not in s3_server.lacks:
+        assert REDIRECT.items() <= found.items()
+        copier.copy(replace(entry, replaces=NOTHING_THERE), NEVER)  # another attempt finds what the first one wrote
+
+
 @pytest.mark.usefixtures("s3_parts")
 def test_slow_down_inside_a_200_is_repeated(s3_ends: S3Ends) -> None:
     entries = [s3_ends.put("small", b"body"), s3_ends.put("large", b"x" * (PART + 1))]

@@ -132,17 +132,21 @@ def test_a_put_names_the_key_that_it_may_not_use(client: S3Client, server: Scrip
 @pytest.mark.parametrize(
     ("script", "reason", "words"),
     [
-        ([PLAIN, answer(403), LISTED], Reason.SOURCE_DENIED, "HeadObject on s3://theirs/key"),
-        ([PLAIN, head(), PLAIN], Reason.SOURCE_DENIED, "GetObjectTagging on s3://theirs/key"),
-        ([PLAIN, head(), NO_TAGS], None, "CopyObject on s3://ours/key"),
-        ([denied(OF_KEY), head(THEIR_KEY), NO_TAGS], Reason.SOURCE_DENIED, "account 444455556666"),
+        ([answer(403), LISTED], Reason.SOURCE_DENIED, "HeadObject on s3://theirs/key"),
+        ([head(), PLAIN, head(), PLAIN], Reason.SOURCE_DENIED, "GetObjectTagging on s3://theirs/key"),
+        ([head(), PLAIN, head(), NO_TAGS], None, "CopyObject on s3://ours/key"),
+        ([head(THEIR_KEY), denied(OF_KEY), head(THEIR_KEY), NO_TAGS], Reason.SOURCE_DENIED, "account 444455556666"),
         (
-            [denied(said("kms:GenerateDataKey", OUR_KEY, ACROSS)), head(THEIR_KEY), NO_TAGS],
+            [head(THEIR_KEY), denied(said("kms:GenerateDataKey", OUR_KEY, ACROSS)), head(THEIR_KEY), NO_TAGS],
             None,
             f"allow kms:GenerateDataKey on {OUR_KEY}",
         ),
         # One key for both ends: what S3 may not do with it tells which end it was.
-        ([denied(said("kms:GenerateDataKey", THEIR_KEY, ACROSS)), head(THEIR_KEY), NO_TAGS], None, "GenerateDataKey"),
+        (
+            [head(THEIR_KEY), denied(said("kms:GenerateDataKey", THEIR_KEY, ACROSS)), head(THEIR_KEY), NO_TAGS],
+            None,
+            "GenerateDataKey",
+        ),
     ],
 )
 def test_a_copy_inside_s3_tells_the_source_the_destination_and_the_key_apart(

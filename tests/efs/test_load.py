@@ -33,7 +33,7 @@ def request(source: str, destination: str, **fields: Any) -> Request:
         (S3, DATA, "copy", BLOCKS, 0.0),
         (DATA, S3, "copy", 0.0, BLOCKS),
         (DATA, "efs://data/z", "copy", 0.0, 0.0),
-        (S3, "s3://my-results/out/", "copy", 0.0, 1_000 + WORK.bytes / tuning.COPY_PART_BYTES),
+        (S3, "s3://my-results/out/", "copy", 1_000, 1_000 + WORK.bytes / tuning.COPY_PART_BYTES),
         (S3, DATA, "verify", 1_000, 0.0),  # a HEAD each
         (S3, "s3://my-results/out/", "verify", 2 * 1_000, 0.0),
     ],

@@ -36,6 +36,8 @@ class Lack(Enum):
     COPIED_RANGE_CHECKSUMS = "gives a copied range the checksum of the whole source"
     DIRECTORY_COPIES = "refuses to copy the object of a directory"
     DIRECTORY_CONDITIONS = "says that a directory's object is there as soon as a key below it is"
+    REDIRECTS = "keeps no website redirect"
+    REDIRECTS_OF_UPLOADS = "keeps no website redirect of what was uploaded in parts"
     BYTE_ORDER = "lists directory by directory, not in the order of the keys' bytes"
 
 
@@ -54,7 +56,7 @@ def moto() -> Iterator[S3Server]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    lacks = {Lack.NEWLINES_IN_KEYS, Lack.COPY_CONDITIONS, Lack.DESTINATION_CONDITIONS}
+    lacks = {Lack.NEWLINES_IN_KEYS, Lack.COPY_CONDITIONS, Lack.DESTINATION_CONDITIONS, Lack.REDIRECTS_OF_UPLOADS}
     yield S3Server("moto", f"http://{host}:{port}", frozenset(lacks))
     server.stop()
 
@@ -63,7 +65,7 @@ def moto() -> Iterator[S3Server]:
 def seaweedfs() -> Iterator[S3Server]:
     """SeaweedFS: a server that people store data on, with checksums and conditions of its own."""
     directories = {Lack.HOSTILE_KEYS, Lack.BYTES_UNDER_DIRECTORY_KEYS, Lack.DIRECTORY_COPIES, Lack.BYTE_ORDER}
-    directories |= {Lack.DIRECTORY_CONDITIONS}
+    directories |= {Lack.DIRECTORY_CONDITIONS, Lack.REDIRECTS}
     lacks = frozenset(directories)  # its keys are paths of a file system
     master, volume, filer, s3 = _free_ports(4)
     with tempfile.TemporaryDirectory() as directory:

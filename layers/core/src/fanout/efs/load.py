@@ -101,7 +101,8 @@ def requests_of(request: Request, work: Work, segments: int) -> RequestCount:
         lists += LISTS_TO_MOUNT
     looks = float(work.compared.entries * sum(ends))  # a HEAD, or a GET of a very small object
     if request.inside_s3:
-        return RequestCount(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)
+        copies = work.entries + work.bytes / tuning.COPY_PART_BYTES
+        return RequestCount(looks + work.entries, copies, lists)  # a HEAD before each copy
     if request.between_mounts:
         staged = work.bytes / tuning.BLOCK_BYTES + work.shards
         return RequestCount(staged, staged, lists)

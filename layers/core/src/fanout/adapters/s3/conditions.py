@@ -23,6 +23,7 @@ from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.metadata import ATIME
 from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import stored_checksum
+from fanout.facts.holdings import REDIRECT
 from fanout.model.entry import NOTHING_THERE, Entry
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
@@ -108,5 +109,9 @@ def _same_bytes(found: Response, written: Written) -> bool:
 
 
 def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
-    """All but the time of the last access, which the copying itself moves."""
-    return {name: value for name, value in headers.items() if name.startswith(USER_PREFIX) and name != ATIME}
+    """User metadata and the website redirect, but not the time of the last access, which the copying itself moves."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name == REDIRECT or (name.startswith(USER_PREFIX) and name != ATIME)
+    }

@@ -12,7 +12,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.faults import DECRYPT
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
-from fanout.adapters.s3.metadata import carried_headers, tagging_header
+from fanout.adapters.s3.metadata import carried_headers, redirect_header, tagging_header
 from fanout.adapters.s3.place import ObjectPlace
 from fanout.adapters.s3.source import REFUSED_FOR, item_error, stored_checksum
 from fanout.adapters.s3.target import complete_upload
@@ -48,10 +48,10 @@ def part_ranges(size: int, least_part_bytes: int = tuning.COPY_PART_BYTES) -> li
 class S3EntryCopier:
     """An ``EntryCopier`` between two prefixes.
 
-    It copies metadata and tags. Values of ``write_headers`` and ``tags`` override them; each of the two costs one more
-    request an object. Storage class, encryption and ACL come from ``write_headers``, or else from the destination
-    bucket's defaults. An object of up to ``whole_bytes`` takes one CopyObject. A bigger one is an upload of ranges of
-    the source, several in flight. Each request is pinned to the listed ETag.
+    It copies metadata, the website redirect and tags. Values of ``write_headers`` and ``tags`` override them; ``tags``
+    cost one more request an object. Storage class, encryption and ACL come from ``write_headers``, or else from the
+    destination bucket's defaults. An object of up to ``whole_bytes`` takes a HEAD and one CopyObject. A bigger one is
+    an upload of ranges of the source, several in flight. Each request is pinned to the listed ETag.
     """
 
     def __init__(
@@ -94,11 +94,14 @@ class S3EntryCopier:
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
     def _copy_headers(self, entry: Entry) -> Mapping[str, str]:
-        """The headers of one CopyObject. S3 takes all metadata, and all tags, from either the source or the request."""
-        headers = self._write_headers
+        """The headers of one CopyObject. S3 takes all metadata, and all tags, from either the source or the request.
+
+        No listing shows a website redirect, and S3 copies only one that the request names: hence a HEAD for each.
+        """
+        found = self._head(entry).headers
+        headers = {**redirect_header(found), **self._write_headers}
         if self._adds_metadata:
-            carried = carried_headers(self._head(entry).headers)
-            headers = {**carried, **headers, "x-amz-metadata-directive": "REPLACE"}
+            headers = {**carried_headers(found), **headers, "x-amz-metadata-directive": "REPLACE"}
         if self._added_tags:
             headers = {**headers, **self._tags(entry), "x-amz-tagging-directive": "REPLACE"}
         return headers

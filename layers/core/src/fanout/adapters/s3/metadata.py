@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from fanout.facts.holdings import KEPT_HEADERS, REDIRECT
 from fanout.model.entry import Attributes
 from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
 
@@ -21,9 +22,6 @@ ATIME = USER_PREFIX + "file-atime"
 # The header of each field of ``Attributes``.
 _HEADERS = {"mode": PERMISSIONS, "uid": OWNER, "gid": GROUP, "mtime_ns": MTIME, "atime_ns": ATIME}
 _POSIX_HEADERS = frozenset(_HEADERS.values())
-_KEPT_HEADERS = frozenset(
-    {"content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires"}
-)
 _NANOSECONDS_A_MILLISECOND = 1_000_000
 _MODE_LIMIT = 0o200000
 # chown(2) takes the last number, (uid_t)-1, for "leave as it is".
@@ -75,13 +73,18 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
 def _own(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the headers that are kept; cached, because most objects of a tree have the same."""
     return tuple(
-        name for name in names if name in _KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
+        name for name in names if name in KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
     )
 
 
 def carried_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that CopyObject would carry over, for a copy that is made in parts."""
-    return {name: value for name, value in headers.items() if name in _KEPT_HEADERS or name.startswith(USER_PREFIX)}
+    """The headers that a copy has from its source, for a request that names them all."""
+    return {name: value for name, value in headers.items() if name in KEPT_HEADERS or name.startswith(USER_PREFIX)}
+
+
+def redirect_header(headers: Mapping[str, str]) -> dict[str, str]:
+    """The header that CopyObject does not carry over: a website redirect, which the request has to name."""
+    return {REDIRECT: headers[REDIRECT]} if REDIRECT in headers else {}
 
 
 def tagging_header(tags: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ What follows, for each kind of entry (a symlink has no mode):
 
 ``compare: always`` copies whatever the ends have.
 
-Inside S3 each header of an object's metadata is such an attribute, because S3 copies them all (``tells_metadata``).
+Inside S3 each header that is kept with an object is such an attribute (``tells_metadata``, ``facts.holdings``).
 """
 
 from __future__ import annotations
