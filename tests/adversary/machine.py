@@ -23,6 +23,7 @@ from fanout.ports.store import WorkStore
 from fanout.work.context import Context
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
+from tests.adversary.plain_user import modes_apply
 from tests.adversary.result import Deletion, Result
 from tests.adversary.script import Act
 from tests.adversary.sleepers import Sleeper
@@ -243,7 +244,8 @@ class Machine:
         self, label: str, prefix: str, sees: str, state: str, kept: WorkStore | None = None
     ) -> Iterator[Context]:
         """An attempt of a state begins."""
-        with self.lab.watching(self, label), self.lab.conductor.attempt(self.running, label):
+        plain = self.lab.script.plain
+        with self.lab.watching(self, label), self.lab.conductor.attempt(self.running, label), modes_apply(plain):
             context = self.lab.context(self.run_id, prefix, self._client, sees, state, kept)
             try:
                 yield context

@@ -19,6 +19,7 @@ from tests.adversary.machine import Endless, Machine
 from tests.adversary.manifests import named, put_manifest
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import HEAD_LIES, judge
+from tests.adversary.plain_user import all_rights, opened_at_the_end
 from tests.adversary.published import judge_published
 from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
@@ -173,6 +174,9 @@ class Experiment(Scene):
         self._judge_places(act.run, options, after)
         if isinstance(lab.destination, MountPlace):
             self._find_all(judge_published(act.run, before, after, self._touched))
+        if result.status == "SUCCEEDED" and isinstance(lab.destination, MountPlace):
+            for path in opened_at_the_end(before, after, self._touched.union(*self.history)):
+                self._find("mode left open", f"run {act.run} left {path!r} with the mode {after[path].mode or 0:04o}")
         for path in missing_of_kept(kept, self._kept()):
             self._find("kept and gone", f"run {act.run} changed or deleted {path!r}, which an earlier run kept")
 
@@ -219,12 +223,16 @@ class Experiment(Scene):
         assert isinstance(place, MountPlace)
         if len(self._wide) > WATCHED_ENTRIES:
             return
-        with self.lab.conductor.paused():
+        with self.lab.conductor.paused(), all_rights():
             self._find_all(too_wide(place, self._wide, self._touched))
 
     # What a fault does that is more than an error or a lie.
 
     def _perform(self, fault: Fault, attempt: Attempt) -> None:
+        with all_rights():
+            self._performed(fault, attempt)
+
+    def _performed(self, fault: Fault, attempt: Attempt) -> None:
         machine = next(one for one in self._machines if one.running is attempt.run)
         if fault.what == "change" and fault.change is not None:
             self._change(fault.change)

@@ -116,6 +116,7 @@ class Script(Struct, frozen=True):
     """Everything: the ends, what they hold at first, and what happens.
 
     ``short``: what may go the short way does. ``s3_files``: the mount that is written, or the only one, is of S3 Files.
+    ``plain``: functions are a plain user's, to whom modes apply.
     ``jobs``: objects that others write tell no checksum, and what goes wrong about the jobs that compute them.
     """
 
@@ -131,6 +132,7 @@ class Script(Struct, frozen=True):
     short: bool = False
     s3_files: bool = False
     jobs: str = ""
+    plain: bool = False
 
     def story(self) -> str:
         """The whole in plain words."""
@@ -141,6 +143,8 @@ class Script(Struct, frozen=True):
             lines.append("runs that may go the short way do")
         if self.s3_files:
             lines.append("the mount is one of S3 Files")
+        if self.plain:
+            lines.append("functions are a plain user's")
         if self.jobs:
             lines.append(f"objects that others write tell no checksum; trouble of the jobs about them: {self.jobs}")
         if self.ledger_in_s3:

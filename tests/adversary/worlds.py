@@ -16,6 +16,7 @@ from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move, opened
+from tests.adversary.plain_user import draw_plain
 from tests.adversary.published import publish
 from tests.adversary.refused import refused
 from tests.adversary.remedies import remedied
@@ -89,18 +90,21 @@ class _Author:
         acts = closing(Random(f"closing {self.seed}"), acts, options)
         short = Random(f"short {self.seed}").random() < 0.5
         acts = overslept(Random(f"overslept {self.seed}"), acts, short=short)
+        drawn = draw_plain(Random(f"plain {self.seed}"), self.direction, (source, destination), options)
+        source, destination, plain = drawn
         return Script(
             self.seed,
             self.direction,
             source,
             destination,
-            refused(Random(f"refused {self.seed}"), self.direction, (source, destination), in_s3, acts),
+            acts if plain else refused(Random(f"refused {self.seed}"), self.direction, drawn[:2], in_s3, acts),
             options,
             skew_seconds=skew_seconds,
             ledger_in_s3=in_s3,
             short=short,
             s3_files=draw_kind(Random(f"s3 files {self.seed}"), self.direction, options),
             jobs=jobs,
+            plain=plain,
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 

@@ -31,6 +31,7 @@ GATE = Selection(
         f"{_INSIDE}/test_calls.py",
         f"{_INSIDE}/test_clients.py::test_files_go_to_the_directory_that_stands_where_another_client_removed_one",
         f"{_INSIDE}/test_unlinked_files.py::test_what_another_client_holds_open_goes_at_once_and_it_is_fenced",
+        f"{_INSIDE}/test_write_protected.py::test_the_next_run_closes_what_a_dead_one_opened",
         f"{_INSIDE}/test_operations.py::test_a_copy_asks_five_operations_a_file_where_it_renames",
     ),
     900,

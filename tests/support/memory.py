@@ -268,6 +268,9 @@ class MemoryTree:
     def clear(self) -> None:
         """Nothing is staged."""
 
+    def close_opened(self) -> None:
+        """Nothing is write-protected here."""
+
     def finish(self) -> tuple[str, ...]:
         """Nothing is staged."""
         return ()

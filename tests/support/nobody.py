@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,9 @@ def as_nobody(run: Callable[[], Any]) -> Any:
             os.setresuid(NOBODY, NOBODY, NOBODY)
             with os.fdopen(send, "w") as pipe:
                 json.dump(run(), pipe)
+        except BaseException:
+            traceback.print_exc()  # pytest shows what a test that fails has written
+            raise
         finally:
             os._exit(0)
     os.close(send)

@@ -224,4 +224,5 @@ def _close(plan: Plan, context: Context, deletes: bool) -> None:
     if not deletes:
         withdraw(plan, context)
     elif (files := context.destination(plan).file_system) is not None:
+        files.close_opened()  # a comparison that follows looks at modes
         files.clear()

@@ -114,5 +114,8 @@ class FileSystem(Protocol):
     def clear(self) -> None:
         """Remove what this run staged; it may go on writing."""
 
+    def close_opened(self) -> None:
+        """Give back their mode to directories that were made writable for the run. Raises ``Transient``."""
+
     def finish(self) -> tuple[str, ...]:
         """Remove what this run staged; it writes nothing more. Returns what had to be left, a sentence each."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from threading import Lock
 
@@ -31,7 +31,7 @@ from fanout.adapters.posix.publishing.protected import keep_published
 from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import is_unlinked_file, reason_against_file_path
+from fanout.model.path_rules import is_unlinked_file, parent_of, reason_against_file_path
 
 # A path that exists may be deeper than a destination takes.
 _HARMLESS = (None, Reason.PATH_TOO_DEEP)
@@ -162,7 +162,17 @@ def _delete(
             with _file(room, stats, further.path, listed.path) as file:
                 at_source.unlink(listed.inode, name, directory, file)
         else:
-            os.unlink(name, dir_fd=directory)
+            _in_writable(room, path, directory, lambda: os.unlink(name, dir_fd=directory))
+
+
+def _in_writable(room: Room, path: str, directory: int, remove: Callable[[], None]) -> None:
+    """Remove a name of a directory; where that is denied, again once the directory is opened, if it is the run's."""
+    try:
+        remove()
+    except PermissionError:
+        if not room.directories.on_denied(parent_of(path), directory):
+            raise
+        remove()
 
 
 @contextmanager
@@ -244,7 +254,7 @@ def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_s
                 backup.keep_directory(path)
                 room.directories.forget(path)
                 room.token.look()
-            os.rmdir(name, dir_fd=directory)
+            _in_writable(room, path, directory, lambda: os.rmdir(name, dir_fd=directory))
     except OSError as error:
         if error.errno in HOLDS:
             raise ItemError(Reason.NOT_EMPTY, _what_it_holds(room, path)) from error

@@ -75,6 +75,8 @@ class PosixFileSystem:
         self._copies = None if stages_at is None else MadeFiles(self._root)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
+        if field == "destination":
+            self._directories.on_denied = self._staging.write_protected.open
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
         self._field = field
@@ -154,6 +156,7 @@ class PosixFileSystem:
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
+                self._staging.write_protected.forget(self._root + entry.path)
                 found = os.fstat(descriptor)
                 apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
         except OSError as error:
@@ -274,6 +277,10 @@ class PosixFileSystem:
             return  # another client put something else in its place: what is written next ends as superseded
         except OSError as error:
             raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
+
+    def close_opened(self) -> None:
+        with self._passing(f"closing directories below /{self._root}"):
+            self._staging.write_protected.close(self._stages, self._staging.name_of_run)
 
     def finish(self) -> tuple[str, ...]:
         """See ``ports.tree.Tree``; with its staging directory goes the run's right to write.

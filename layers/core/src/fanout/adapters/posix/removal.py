@@ -105,8 +105,8 @@ def _remove(directory: int, entry: os.DirEntry[str], top: int) -> bool:
     return True
 
 
-def remove_directory(above: int, name: str, keep: str = "") -> None:
-    """Remove a directory with all that is in it; with ``keep``, the name of an entry, only what is in it besides.
+def remove_directory(above: int, name: str, keep: Collection[str] = ()) -> None:
+    """Remove a directory with all that is in it; with ``keep``, names of entries, only what is in it besides.
 
     A file that a process of this machine holds open goes from an NFS mount only when that closes it.
 
@@ -122,7 +122,7 @@ def remove_directory(above: int, name: str, keep: str = "") -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-def _removed(above: int, name: str, keep: str) -> bool:
+def _removed(above: int, name: str, keep: Collection[str]) -> bool:
     """A single pass; false if something was made in the meantime."""
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
@@ -130,7 +130,7 @@ def _removed(above: int, name: str, keep: str) -> bool:
         return True
     try:
         with os.scandir(directory) as found:
-            entries = [one for one in found if one.name != keep]
+            entries = [one for one in found if one.name not in keep]
         for start in range(0, len(entries), _OPEN_AT_ONCE):
             _empty_each(directory, entries[start : start + _OPEN_AT_ONCE])
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:

@@ -20,10 +20,11 @@ from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
 from fanout.adapters.posix.paths.directories import Directories, HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
+from fanout.adapters.posix.write_protected import NOTES, WriteProtected
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, reason_against_name
+from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of, reason_against_name
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
@@ -57,6 +58,7 @@ class Staging:
         self._root = root
         self.name_of_run = f"{STAGING_PREFIX}{run_id}"
         self.token = FencingToken(directories, root, run_id)
+        self.write_protected = WriteProtected(directories, self.token, root)
         self.path = self.token.path
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
@@ -101,6 +103,10 @@ class Staging:
         """
         try:
             self._rename(staged, staged_name, directory, path)
+        except PermissionError:
+            if not self._directories.on_denied(parent_of(path), directory):
+                raise
+            self._rename(staged, staged_name, directory, path)
         except OSError as error:
             if error.errno not in GONE | STALE | TAKEN:
                 raise
@@ -108,7 +114,7 @@ class Staging:
 
             if not is_there_again(staged, staged_name):
                 raise
-            parent = path[: path.rfind("/") + 1]
+            parent = parent_of(path)
             self._directories.renew(parent)
             with self._directories.hold(parent, create=True) as place:
                 self._rename(staged, staged_name, place, path)
@@ -165,7 +171,10 @@ class Staging:
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        self._remove(self._root, self.name_of_run, keep=COPIED)
+        one_name(self.name_of_run)
+        self._forget(self._root, self.name_of_run)
+        with self._directories.hold(self._root) as above:
+            remove_directory(above, self.name_of_run, keep=(COPIED, NOTES))
 
     def remove(self) -> str:
         """Remove the run's directory with all that is in it, and with it the run's right to write.
@@ -202,11 +211,15 @@ class Staging:
             return False
         return True
 
-    def _remove(self, place: str, name: str, keep: str = "") -> None:
+    def _remove(self, place: str, name: str) -> None:
         one_name(name)
-        self._directories.forget(f"{place}{name}/")
+        self.write_protected.close(place, name)
+        self._forget(place, name)
         with self._directories.hold(place) as above:
-            remove_directory(above, name, keep)
+            remove_directory(above, name)
+
+    def _forget(self, place: str, name: str) -> None:
+        self._directories.forget(f"{place}{name}/")
 
 
 class OneRename:

@@ -57,6 +57,11 @@ class HeldDirectory:
         self._release(self)
 
 
+def _denied(_path: str, _descriptor: int) -> bool:
+    """A right that is missing stays missing."""
+    return False
+
+
 def _no_objection(_path: str, _descriptor: int = -1) -> None:
     """Any directory may be made or entered."""
 
@@ -70,6 +75,8 @@ class Directories:
     No lock is held over a system call; a descriptor is closed only when no thread holds it.
     ``before_making`` is called with the path of a directory that is to be made, ``after_making`` once it is there, with
     its parent's descriptor; ``on_entering`` with the path and descriptor of one that was opened. Each may refuse it.
+    ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and says
+    whether it may work now; those who change names in one ask it too.
     """
 
     def __init__(
@@ -94,6 +101,7 @@ class Directories:
         self.before_making: Callable[[str], None] = _no_objection
         self.after_making: Callable[[str, int], None] = _no_objection
         self.on_entering: Callable[[str, int], None] = _no_objection
+        self.on_denied: Callable[[str, int], bool] = _denied
 
     def hold(self, path: str, *, create: bool = False, opens: bool = True) -> HeldDirectory:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
@@ -184,6 +192,14 @@ class Directories:
         reason = reason_against_name(name)
         if reason is not None:
             raise ItemError(reason, f"a directory of the path is no name: {path[-200:]!r}")
+        try:
+            return self._opened_in(path, name, above, create, opens)
+        except PermissionError:
+            if not create or not self.on_denied(parent_of(path), above):
+                raise
+        return self._opened_in(path, name, above, create, opens)
+
+    def _opened_in(self, path: str, name: str, above: int, create: bool, opens: bool) -> int:
         try:
             if not (create and self._is_way(path)):
                 return self._enter(path, name, above, opens)
