@@ -27,6 +27,7 @@ from moto.server import ThreadedMotoServer
 from msgspec import convert
 from msgspec.structs import asdict
 
+from benchmarks.own_execution import on_its_own
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
 from fanout.efs.seconds import DEFAULT_RATES
@@ -95,7 +96,7 @@ def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json
     wanted = {"shard_seconds": shard_seconds, **rates}
     request = {"source": "efs:///in", "destination": f"efs:///{run_id}", "compare": "always", "limits": wanted}
     alone = replace(make_context(run_id, "", SECONDS), turns=None)  # nobody knows of executions here
-    state = plan_transfer(request, alone, (MOUNT,), 100, BUCKET)
+    state = plan_transfer(request, on_its_own(alone, request), (MOUNT,), 100, BUCKET)
     check_mount(replace(make_context(run_id, "", SECONDS), turns=None))
     reference = state["list"]
     while reference["count"]:

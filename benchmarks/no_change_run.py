@@ -19,6 +19,7 @@ from msgspec import convert
 
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
+from benchmarks.own_execution import on_its_own
 from fanout.adapters.posix.tree import PosixTree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
@@ -57,7 +58,7 @@ def _list(row: Json, destination: Path, source: Path, scratch: Path) -> None:
 def run_ours(source: Path, scratch: Path, destinations: Sequence[Path]) -> Json:
     """The steps of a run that finds everything unchanged; returns its summary."""
     context = context_of(source, destinations[0], scratch)
-    plan = plan_transfer(REQUEST, context, ("data",), 100, "work")
+    plan = plan_transfer(REQUEST, on_its_own(context, REQUEST), ("data",), 100, "work")
     reference = plan["list"]
     if len(destinations) > 1:
         whole = Segment("")

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import convert
 
 from benchmarks import interpreter, process_tree
+from benchmarks.own_execution import on_its_own
 from benchmarks.process_tree import Used
 from benchmarks.s3_lab import WORK_BUCKET, S3Lab
 from fanout.listing.gather_segments import gather_segments
@@ -60,7 +61,7 @@ def run(lab: S3Lab, mount: Path, run_id: str, request: Json, log: Path, checkout
 
 def prepare(request: Json, run_id: str) -> int:
     """Plan, list and partition, in an environment of a function; returns the number of shards."""
-    state = plan_transfer(request, _context(run_id), (MOUNT,), 1, WORK_BUCKET)
+    state = plan_transfer(request, on_its_own(_context(run_id), request), (MOUNT,), 1, WORK_BUCKET)
     check_mount(_context(run_id))
     reference = state["list"]
     while reference["count"]:

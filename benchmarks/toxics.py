@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 from msgspec import convert
 
 from benchmarks.data_sets import DATA_SETS, make
+from benchmarks.own_execution import on_its_own
 from benchmarks.s3_engine import MOUNT, SECONDS, deployed, environment_of
 from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
@@ -153,7 +154,7 @@ class Runs:
         def context() -> Context:
             return bootstrap.make_context(run_id, "", SECONDS)
 
-        state = self._task(lambda: plan_transfer(request, context(), (MOUNT,), 1, WORK_BUCKET))
+        state = self._task(lambda: plan_transfer(request, on_its_own(context(), request), (MOUNT,), 1, WORK_BUCKET))
         self._task(lambda: check_mount(context()))
         reference = state["list"]
         while reference["count"]:

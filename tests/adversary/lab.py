@@ -29,6 +29,7 @@ from fanout.ledger import kept_store
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
+from fanout.ports.aws import Execution
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
@@ -52,6 +53,7 @@ from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUN
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
 from tests.adversary.wire import URL, wires
+from tests.support.flow import AnyRequest
 from tests.support.memory_store import MemoryStore
 from tests.support.signing import LocalSigner
 
@@ -134,6 +136,10 @@ class Lab:
     def running(self, execution: str) -> bool:
         """See ``ports.tree.Executions``."""
         return execution in self.going
+
+    def find(self, execution: str) -> Execution:
+        """See ``ports.aws.ExecutionReader``: it was started with what its function is given."""
+        return Execution("", execution, execution in self.going, AnyRequest())
 
     def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
         ledger = Ledger(self.store if kept is None else kept, run_id, prefix)
@@ -224,11 +230,13 @@ class Lab:
             s3_services=LabServices(self, client),
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
+            executions=self,
             signer=self.signer,
             meter=ShowingMeter(),
             deployed=StackFacts(
                 access_points=access_points(self.script.direction) if self.script.s3_files else {},
                 computes_checksums=bool(self.script.jobs),
+                mounts=tuple(self.mounts),
             ),
         )
 

@@ -10,7 +10,8 @@ import pytest
 
 from fanout.adapters.aws import control_plane
 from fanout.adapters.aws.step_functions import StepFunctionsExecutions
-from fanout.model.errors import AccessDenied, InvalidRequest, Throttled, Transient
+from fanout.model.errors import AccessDenied, InvalidRequest, NotFound, Throttled, Transient
+from fanout.ports.aws import Execution
 from tests.contract.scripted_server import RESET, STALL, ScriptedServer, answer
 from tests.support.s3_servers import S3Server
 
@@ -48,6 +49,42 @@ def test_one_that_runs_one_that_was_stopped_and_one_that_never_was(moto_server: 
     steps.stop_execution(executionArn=execution)
     assert not asked.running(execution)
     assert not asked.running(f"{execution}-that-never-was")
+
+
+def test_what_it_was_started_with(moto_server: S3Server) -> None:
+    make: Any = boto3.client
+    keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    steps = make("stepfunctions", endpoint_url=moto_server.url, region_name=REGION, **keys)
+    role = "arn:aws:iam::123456789012:role/transfer"
+    machine = steps.create_state_machine(name="found", definition=json.dumps(WAITS), roleArn=role)["stateMachineArn"]
+    request = {"source": "s3://a/ä", "limits": {"max_concurrency": 5}, "exclude": []}
+    execution = steps.start_execution(stateMachineArn=machine, name="run-2", input=json.dumps(request))["executionArn"]
+    asked = executions(moto_server.url)
+    assert asked.find(execution) == Execution(machine, "run-2", True, request)
+    steps.stop_execution(executionArn=execution)
+    assert asked.find(execution) == Execution(machine, "run-2", False, request)
+    with pytest.raises(NotFound):
+        asked.find(f"{execution}-that-never-was")
+
+
+def test_an_execution_whose_input_may_not_be_read_has_none(server: ScriptedServer) -> None:
+    answered = {"status": "RUNNING", "name": "run-1", "stateMachineArn": "arn"}
+    server.script = [said(200, **answered)]
+    assert executions(server.url).find(ARN) == Execution("arn", "run-1", True, None)
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"status": "RUNNING", "name": "run-1"},
+        {"status": "RUNNING", "name": "run-1", "stateMachineArn": "arn", "input": "{"},
+        {"name": "run-1", "stateMachineArn": "arn", "input": "{}"},
+    ],
+)
+def test_an_execution_that_is_not_whole_is_no_answer(server: ScriptedServer, answered: dict[str, str]) -> None:
+    server.script = [said(200, **answered)]
+    with pytest.raises(Transient, match="cannot be read"):
+        executions(server.url).find(ARN)
 
 
 def said(code: int, /, **fields: str) -> bytes:

@@ -19,6 +19,7 @@ from fanout.flow.steps import STEPS
 from fanout.runtime import bootstrap, clients, telemetry
 from tests.support.handler_flow import HandlerFlow
 from tests.support.s3_proxy import S3Proxy
+from tests.support.started import machine_of, started
 from tests.support.wire import SOURCE, TARGET, Wire
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -84,7 +85,22 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
 
 
 @pytest.fixture
-def invoke(s3: Any) -> Invoke:
+def invoke(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """The same as the state machine does it: the execution of a run that is planned has been started, and runs."""
+
+    def within(name: str, event: dict[str, Any]) -> Any:
+        if "execution" not in event or "request" not in event:
+            return call(name, event)
+        monkeypatch.setenv("FANOUT_STATE_MACHINE", machine_of(event["execution"]))
+        clients.settings.cache_clear()
+        with started(event["execution"], event["request"]):
+            return call(name, event)
+
+    return within
+
+
+@pytest.fixture
+def call(s3: Any) -> Invoke:
     """Calls the handler of the function of a step with the event of that step, unless the event names another one."""
 
     def call(name: str, event: dict[str, Any]) -> Any:

@@ -56,6 +56,7 @@ WAY = {"out": ""}
 def far(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     """Buckets in three regions, and an S3 that refuses what S3 would."""
     monkeypatch.setenv("FANOUT_WAY_OUT", "buckets")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SFN", s3_url)
     for bucket, region in IN_REGION.items():
         client: Any = boto3.client("s3", endpoint_url=s3_url, region_name=region)
         client.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})

@@ -30,7 +30,7 @@ def test_a_plan_for_another_request_is_named_and_stays() -> None:
     world = World()
     planned(world)
     written = world.ledger.read_bytes("plan.json")
-    with pytest.raises(LedgerBroken, match=r"plan\.json was written by somebody else"):
+    with pytest.raises(LedgerBroken, match=r"request\.json was written by somebody else"):
         planned(world, REQUEST | {"compare": "checksum"})
     assert world.ledger.read_bytes("plan.json") == written
 

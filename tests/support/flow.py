@@ -19,7 +19,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.document import Json
-from fanout.ports.aws import Signer
+from fanout.ports.aws import Execution, ExecutionReader, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -72,6 +72,34 @@ class GivenServices(S3Services):
         return self.world.checksum_jobs
 
 
+class AnyRequest:
+    """Equal to each request: of an execution that was started with what its function is given."""
+
+    def __eq__(self, other: object) -> bool:
+        """Always."""
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass
+class OwnExecution:
+    """The executions of a run: its own, and nothing is known of others."""
+
+    name: str
+    machine: str = ""
+    runs: bool = True
+    input: Any = field(default_factory=AnyRequest)
+
+    def running(self, execution: str) -> bool:
+        """Whether it is its own, and runs."""
+        return self.runs and execution.endswith(self.name)
+
+    def find(self, execution: str) -> Execution:
+        """Its own, whatever its ARN is."""
+        return Execution(self.machine, self.name, self.runs, self.input)
+
+
 @dataclass
 class World:
     """Two trees, a ledger, a clock, and runs over them; ``entered`` are the states that were entered.
@@ -100,6 +128,7 @@ class World:
     reserved_concurrency: int = 0
     signer: Signer | None = None
     turns: WriteTurns | None = None
+    own_execution: ExecutionReader | None = None
     forks: bool = False
     access_points: Json = field(default_factory=dict)
     function: FunctionSize = field(default_factory=FunctionSize)
@@ -170,11 +199,13 @@ class World:
                 way_out=self.way_out,
                 roles=self.roles,
                 account_id=ACCOUNT,
+                mounts=self.mounts,
             ),
             ownership=self.ownership,
             far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
             signer=self.signer,
             turns=self.turns,
+            executions=self.own_execution or OwnExecution(self.run_id),
             forks=lambda _: self.forks,
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,

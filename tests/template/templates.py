@@ -47,7 +47,7 @@ FANNED_OUT = {
 }
 # Those of nested templates, which are given the name of the stack.
 NESTED_FUNCTIONS = MOUNTED | BESIDE | PROBE | PACING | CHECKSUMS
-KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction"}
+KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction", "SummariseTransferFunction"}
 
 
 class ShortForms(yaml.CSafeLoader):

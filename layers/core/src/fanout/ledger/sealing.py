@@ -94,6 +94,11 @@ def write_seal(seal: RunSeal, ledger: Ledger) -> None:
     ledger.of_seals().write(run_places.seal_key(ledger.run_id), seal)
 
 
+def write_new_seal(seal: RunSeal, ledger: Ledger) -> bool:
+    """The same, if the run has none; whether this call wrote it."""
+    return ledger.of_seals().write_new(run_places.seal_key(ledger.run_id), seal)
+
+
 def _secret_of(ledger: Ledger) -> Callable[[], bytes]:
     """The run's secret, read at its first use."""
     return cache(lambda: bytes.fromhex(read_seal(ledger).secret))

@@ -19,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from msgspec.structs import replace
-
 from fanout.efs.measure import asked
 from fanout.facts.mounts import S3_FILES, kind_of_access_point
 from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Behind
 from fanout.model.location import ACCESS_POINT_ALIAS, nest
+from fanout.request.asked import OWN_NAMES, without_own_names
 from fanout.request.plan import Plan
 from fanout.request.request import Request, overlapping
 from fanout.work.context import Context
@@ -62,19 +61,17 @@ def find_behind(request: Request, context: Context, notes: list[str]) -> dict[st
     return found
 
 
-def without_own_names(request: Request, behind: Mapping[str, Behind], notes: list[str]) -> Request:
+def leave_own_names_out(request: Request, behind: Mapping[str, Behind], notes: list[str]) -> Request:
     """The request that leaves out what the service keeps at the root of such a mount, at either end."""
     if not behind:
         return request
-    own = f"/{S3_FILES.own_names}*"
-    filters = request.filters
-    notes.append(f"{own} is kept by S3 Files itself, and left out")
+    notes.append(f"{OWN_NAMES} is kept by S3 Files itself, and left out")
     if request.course.copies and request.destination.mount in behind:
         notes.append(
             f"S3 Files writes a file to the bucket {S3_FILES.export_seconds} seconds after the last write to it, and "
             f"at most {S3_FILES.files_per_second} a second: the bucket shows the copies later than the mount"
         )
-    return replace(request, filters=replace(filters, exclude=(*filters.exclude, own)))
+    return without_own_names(request, behind)
 
 
 def refuse_behind(plan: Plan, work_bucket: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,23 +14,23 @@ from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import RawRequest, document_row
+from fanout.ledger.documents import RawRequest
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.objects import Seal
-from fanout.ledger.sealing import SECRET_BYTES, RunSeal, digest_of, find_seal, write_seal
 from fanout.listing.index.earlier_index import find_named_index, note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.checksum import engine
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
-from fanout.planning.behind_mounts import find_behind, refuse_behind, without_own_names
+from fanout.planning.behind_mounts import find_behind, leave_own_names_out, refuse_behind
 from fanout.planning.far_buckets import check_checksums, find_far
 from fanout.planning.first_round import first_round
 from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
+from fanout.planning.plan_seal import note_in_seal, seal_run
 from fanout.planning.quota import find_quota, within_quota
 from fanout.ports.tree import Tree
+from fanout.request.asked import is_same_plan
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.parts.finish_by import finish_at
 from fanout.request.plan import Origin, Plan
@@ -41,11 +40,12 @@ from fanout.resuming.rules import check_resumed
 from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import asked_at, take_turn
 from fanout.work.context import Context, StackFacts
+from fanout.work.own_execution import check_execution
 from fanout.work.rates.run_limits import RunLimits
-from fanout.work.reference import run_reference, sealed_prefix
+from fanout.work.reference import run_reference
 
-# Quota, calibrations, buckets' regions and ends, ledger, the last run's index, file systems' figures, two turns, sums.
-_ASKED_AT_ONCE = 10
+# Execution, quota, calibrations, buckets' regions and ends, ledger, last index, file systems' figures, two turns, sums.
+_ASKED_AT_ONCE = 11
 
 
 def plan_transfer(
@@ -63,13 +63,15 @@ def plan_transfer(
     over, once the plan is written.
 
     ``functions`` chooses those that see a mount, by their states, none in one process; ``execution`` is the run's
-    ARN. Returns the references that the other states travel with, or why the run is skipped. Raises
-    ``InvalidRequest``, ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
+    ARN, which Step Functions is asked about: it must run, with this request as its input. Returns the references that
+    the other states travel with, or why the run is skipped. Raises ``InvalidRequest``, ``AccessDenied`` or
+    ``DestinationBusy`` before anything is written but waiting.json.
     """
     began = context.clock.now()
     of_quota: list[str] = []
     measured: list[str] = []
     with ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix="plan") as pool:
+        own = pool.submit(check_own, execution, document, context)
         quota = pool.submit(find_quota, context, of_quota)
         earlier = find_earlier_run(document, context.ledger)
         document = earlier.document if earlier else document
@@ -85,7 +87,7 @@ def plan_transfer(
         reading, finding = pool.submit(read_calibrations, request, context), pool.submit(find_far, request, context)
         notes: list[str] = []
         behind = find_behind(request, context, notes)
-        request = without_own_names(request, behind, notes)
+        request = leave_own_names_out(request, behind, notes)
         if earlier:
             check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
         near = Plan(context.ledger.run_id, request, rates_of(request, {}), earlier.resumes if earlier else ())
@@ -113,6 +115,7 @@ def plan_transfer(
         check_finish(plan)
         called = functions(plan)
         refuse_behind(plan, bucket)
+        own.result()  # before anything is marked or written
         if checking is None or plan.regions:  # else the buckets were asked where they are, meanwhile
             check_ends(plan, context, on_mount=False)
         else:
@@ -148,12 +151,15 @@ def plan_transfer(
 
 
 def _written(plan: Plan, asked: RawRequest, ledger: Ledger) -> tuple[Plan, Ledger]:
-    """Write the request and the plan; the plan that is there, which may be an earlier attempt's, and its ledger."""
+    """Write the request and the plan, each once; the plan that is there, which may be an earlier attempt's.
+
+    Raises ``LedgerBroken`` for another request, or for a plan that differs in more than ``request.asked`` allows.
+    """
     sealed = seal_run(plan, asked, ledger)
-    before = sealed.find(keys.REQUEST, RawRequest) or asked
-    sealed.write(keys.REQUEST, asked)
-    found = sealed.write_once(keys.PLAN, plan, lambda known: before == asked and known.origin == plan.origin)
-    return (plan, sealed) if found is plan else (found, seal_run(found, asked, ledger))
+    sealed.write_once(keys.REQUEST, asked, lambda known: known == asked)
+    found = sealed.write_once(keys.PLAN, plan, lambda known: is_same_plan(known, plan))
+    note_in_seal(found, asked, sealed)
+    return found, sealed
 
 
 def _move_began(request: Request, earlier: ResumedRun | None, began: float) -> float | None:
@@ -166,6 +172,11 @@ def with_prices_of(deployed: StackFacts, request: Request) -> Request:
     """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
     check_prices("Prices", deployed.prices)
     return replace(request, prices={**deployed.prices, **request.prices})
+
+
+def check_own(execution: str, document: Any, context: Context) -> None:
+    """See ``own_execution``: raises where this is not the request of the run's own execution, which runs."""
+    check_execution(execution, context.ledger.run_id, document, context.deployed.state_machine, context.executions)
 
 
 def check_signer(request: Request, context: Context) -> None:
@@ -245,19 +256,3 @@ def naming(field: str) -> Iterator[None]:
         if error.field != "bucket":
             raise
         raise error.of_field(field) from error
-
-
-def seal_run(plan: Plan, asked: RawRequest, ledger: Ledger) -> Ledger:
-    """The ledger in which a plan is written; with a secret where the run is to be certified.
-
-    An attempt that comes after another one keeps its secret: what that one wrote stays readable.
-    """
-    if not plan.request.certificate:
-        return ledger
-    known = find_seal(ledger)
-    is_mine = known is not None and known.execution == plan.origin.execution
-    secret = known.secret if known is not None and is_mine else secrets.token_hex(SECRET_BYTES)
-    prefix = sealed_prefix(plan, ledger)
-    plan_digest, request_digest = (digest_of(document_row(one)) for one in (plan, asked))
-    write_seal(RunSeal(secret, prefix, plan.origin.execution, plan_digest, request_digest), ledger)
-    return ledger.sealed(Seal(prefix, lambda: bytes.fromhex(secret)))

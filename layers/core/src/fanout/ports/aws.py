@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -10,11 +10,30 @@ from fanout.model.document import Json
 from fanout.model.file_system import Behind, Described, Readings
 
 
+class Execution(Struct, frozen=True):
+    """An execution: the ARN of its state machine, its name, whether it runs, and its input.
+
+    ``input`` is ``None`` where the caller may not read it.
+    """
+
+    machine: str
+    name: str
+    runs: bool
+    input: Any
+
+
 class Executions(Protocol):
     """The executions of the state machine."""
 
     def running(self, execution: str) -> bool:
         """Whether the execution of the ARN still runs; false if it does not exist."""
+
+
+class ExecutionReader(Protocol):
+    """What an execution was started with."""
+
+    def find(self, execution: str) -> Execution:
+        """The execution of the ARN. Raises ``NotFound``, also for some moments after its start."""
 
 
 class Starts(Protocol):

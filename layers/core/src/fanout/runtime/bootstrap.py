@@ -147,9 +147,12 @@ def make_context(
             way_out=settings().way_out,
             roles=settings().roles,
             account_id=settings().account,
+            state_machine=settings().state_machine,
+            mounts=tuple(settings().mounts),
         ),
         signer=late(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
+        executions=executions,
         limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
         hold_to_budget=hold_to_budget,
     )

@@ -39,6 +39,7 @@ from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotF
 from fanout.model.location import Location
 from fanout.model.outcome import Result
 from fanout.ports.aws import PublicKey, Signer
+from fanout.request.asked import is_plan_of
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import links_of, shards_of
@@ -83,6 +84,8 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTime
     for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")
+    if not is_plan_of(plan, asked.request, context.deployed.mounts):
+        raise ledger.broken(keys.PLAN, f"is not the plan of {ledger.prefix}{keys.REQUEST}")
     proof = demanding(ledger if plan.request.course.compares else ledger.verification())
     if proof.read_plan() != plan_to_compare(plan):  # it was made of a plan.json that everybody may write
         raise proof.broken(keys.PLAN, "compares something else than the plan that PlanTransfer wrote")

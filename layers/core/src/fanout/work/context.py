@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Behind, Described, Readings
-from fanout.ports.aws import Meter, ObjectFound, ObjectReader, Signer
+from fanout.ports.aws import Execution, ExecutionReader, Meter, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -80,6 +80,13 @@ class NoMeter:
         raise Unreachable(f"nothing here can ask about {access_point}")
 
 
+class NoExecutions:
+    """An ``ExecutionReader`` where there are none, so that nothing is planned."""
+
+    def find(self, execution: str) -> Execution:
+        raise NotFound(execution)
+
+
 class StackFacts(Struct, frozen=True, kw_only=True):
     """The parameters of the stack and the limits of its account, as planning asks for them.
 
@@ -90,6 +97,7 @@ class StackFacts(Struct, frozen=True, kw_only=True):
     - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
     - ``region`` is the stack's, and ``way_out`` which runs reach another one, or assume one of ``roles``.
     - ``account_id`` is the account that the stack is in, empty where that is not known.
+    - ``state_machine`` is the ARN of the one that the function belongs to; ``mounts`` are the stack's, in their order.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
@@ -102,6 +110,8 @@ class StackFacts(Struct, frozen=True, kw_only=True):
     way_out: WayOut = WayOut.NONE
     roles: tuple[str, ...] = ()
     account_id: str = ""
+    state_machine: str = ""
+    mounts: tuple[str, ...] = ()
 
 
 class Context(Struct, frozen=True):
@@ -124,6 +134,7 @@ class Context(Struct, frozen=True):
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
+    - ``executions`` reads those of the state machine: a plan is made only for one that runs.
     """
 
     ledger: Ledger
@@ -146,6 +157,7 @@ class Context(Struct, frozen=True):
     deployed: StackFacts = field(default_factory=StackFacts)
     signer: Signer | None = None
     turns: Turns | None = None
+    executions: ExecutionReader = field(default_factory=NoExecutions)
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = nothing
     cut_short: bool = False

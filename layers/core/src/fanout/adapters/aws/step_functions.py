@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
-from fanout.model.document import Json
+from fanout.model.document import Json, json_value
 from fanout.model.errors import NotFound
+from fanout.ports.aws import Execution
 from fanout.ports.pacing import MapRun
 
 _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 
 
 class StepFunctionsExecutions:
-    """``ports.aws.Executions`` and ``Starts``; needs states:DescribeExecution and states:StartExecution."""
+    """The ``Executions``, ``ExecutionReader`` and ``Starts`` of ``ports.aws``.
+
+    Needs states:DescribeExecution and states:StartExecution.
+    """
 
     def __init__(self, region: str, url: str = "", attempts: int = 4) -> None:
         self._steps = client("stepfunctions", region, url, attempts)
@@ -27,6 +31,13 @@ class StepFunctionsExecutions:
                 return found["status"] in _RUNNING
         except NotFound:
             return False
+
+    def find(self, execution: str) -> Execution:
+        with our_errors("states:DescribeExecution", execution):
+            found = self._steps.describe_execution(executionArn=execution)
+            text = found.get("input")
+            given = json_value(text.encode()) if text is not None else None
+            return Execution(found["stateMachineArn"], found["name"], found["status"] in _RUNNING, given)
 
     def start(self, machine: str, run_id: str, request: Json) -> bool:
         with our_errors("states:StartExecution", f"{run_id} of {machine}"):

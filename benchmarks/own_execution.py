@@ -1,0 +1,27 @@
+"""A run that no state machine started: it is its own execution, and nobody knows of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanout.ports.aws import Execution
+from fanout.work.context import Context
+
+
+class OwnExecution:
+    """The ``ExecutionReader`` of one run with its request."""
+
+    def __init__(self, run_id: str, machine: str, request: Any) -> None:
+        self._found = Execution(machine, run_id, True, request)
+
+    def find(self, execution: str) -> Execution:
+        """The run."""
+        return self._found
+
+
+def on_its_own(context: Context, request: Any) -> Context:
+    """The context of the plan of a request that is carried out in this process."""
+    own = OwnExecution(context.ledger.run_id, context.deployed.state_machine, request)
+    return replace(context, executions=own)
