@@ -253,20 +253,25 @@ class Machine:
                 context.release()
 
     def _short_way(self, event: Json) -> Any:
-        """The steps of the short way, each an attempt; a kill of one ends them all."""
+        """The steps of the short way, each an attempt inside of the function's own; a kill of one ends them all."""
         prefix = event["run"]["prefix"]
         kept = KeptStore(self.lab.store, run_prefix(self.run_id))
+        with self.lab.conductor.attempt(self.running, LABELS["ShortWay"]) as whole:
 
-        @contextmanager
-        def begin(state: str) -> Iterator[Context]:
-            with self._begun(LABELS[state], prefix, "both", state, kept) as context:
-                yield context
+            @contextmanager
+            def begin(state: str) -> Iterator[Context]:
+                try:
+                    with self._begun(LABELS[state], prefix, "both", state, kept) as context:
+                        yield context
+                except Killed:
+                    whole.dead = True
+                    raise
 
-        outside = self.lab.context(self.run_id, prefix, self._client, "none", "ShortWay", kept)
-        try:
-            return run_step(STEPS["ShortWay"], event, outside, StackSettings(("data",), 10, WORK, begin=begin))
-        finally:
-            outside.release()
+            outside = self.lab.context(self.run_id, prefix, self._client, "none", "ShortWay", kept)
+            try:
+                return run_step(STEPS["ShortWay"], event, outside, StackSettings(("data",), 10, WORK, begin=begin))
+            finally:
+                outside.release()
 
     def _sees(self, name: str) -> str:
         """The end that the state's function sees; a move deletes at the source."""
@@ -280,7 +285,7 @@ class Machine:
 
     def twice(self, attempt: Attempt) -> None:
         """Carry out the task at work once more, in the middle of itself, as a queue that delivers twice."""
-        if self._again is None or attempt.state in ("plan", "summarise"):
+        if self._again is None:
             return
         faults, self.running.faults = self.running.faults, []
         try:

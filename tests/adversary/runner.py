@@ -11,6 +11,7 @@ from typing import Any
 from fanout.model.outcome import Reason
 from tests.adversary.aftermath import changed_paths, judge_outside, judge_zombies
 from tests.adversary.alike import STRIP, judge_alike
+from tests.adversary.attempts import judge_superseded
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
@@ -160,6 +161,7 @@ class Experiment(Scene):
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
         self._find_all(judge(self.script, record))
+        self._find_all(judge_superseded(record))
         self._find_all(judge_alike(self.script, record, self._alike, self._foreign))
         if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
             self._alike = {path: what for path, what in self._alike.items() if what == STRIP}

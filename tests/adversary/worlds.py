@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.adversary.accidents import Accidents
 from tests.adversary.alike import alike
+from tests.adversary.attempts import twice_at_once
 from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
 from tests.adversary.computing import compute
@@ -92,6 +93,7 @@ class _Author:
         acts = overslept(Random(f"overslept {self.seed}"), acts, short=short)
         drawn = draw_plain(Random(f"plain {self.seed}"), self.direction, (source, destination), options)
         source, destination, plain = drawn
+        acts = twice_at_once(Random(f"twice {self.seed}"), acts)
         return Script(
             self.seed,
             self.direction,

@@ -26,7 +26,7 @@ from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.shards.unset_directories import Unset
-from fanout.turns.withdrawal import is_finished
+from fanout.turns.withdrawal import is_finished, was_finished
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 
@@ -65,7 +65,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
     """Finish what the ledger does not show as done; whether that is all. Raises ``Transient``, ``Superseded``."""
     ledger = context.ledger
     progress = progress_of(shard, ledger)
-    if progress.done or is_finished(ledger):
+    if progress.done or was_finished(ledger):
         return True
     plan = ledger.read_plan()
     deadline = context.deadline()

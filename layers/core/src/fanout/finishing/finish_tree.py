@@ -32,7 +32,7 @@ from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories
 from fanout.shards.partitioned import is_partitioned, links_of
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import is_finished, withdraw
+from fanout.turns.withdrawal import is_finished, was_finished, withdraw
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 
@@ -143,7 +143,7 @@ def unfinished(mapped: int) -> Json:
 def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     ledger = context.ledger
     with ThreadPoolExecutor(4) as pool:
-        began, finished = pool.submit(ledger.has, keys.phase_key("finish")), pool.submit(is_finished, ledger)
+        began, finished = pool.submit(ledger.has, keys.phase_key("finish")), pool.submit(was_finished, ledger)
         planned, divided = pool.submit(ledger.read_plan), pool.submit(last_round, ledger)
     if not began.result():
         context.begin("finish")

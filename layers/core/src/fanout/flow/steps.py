@@ -38,7 +38,7 @@ class Step(Struct, frozen=True):
     - ``answers`` makes of its answer what the state hands on.
     - ``run_id`` finds the run where the event has no reference to its ledger; ``whole_run`` is for steps on the run's
       ledger after its verification.
-    - ``keeps``: nobody writes to the ledger what it reads, so that it is asked once.
+    - ``keeps``: it reads its ledger once; what decides between attempts it asks by ``Ledger.now``.
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
     - ``walks`` names the steps that its function carries out itself.
     """

@@ -41,8 +41,9 @@ _DOCUMENT: Final = ".json"
 class KeptStore:
     """A ``WorkStore`` that asks once for what lies below ``prefix``, and keeps the documents that it has read.
 
-    For a task that reads what others have written before it, and that nobody writes during it. Its own writes show, and
-    are held: a function that walks through several states reads in one what it wrote in another.
+    For a task that reads what others have written before it. Its own writes show, and are held: a function that walks
+    through several states reads in one what it wrote in another. What another attempt at the same task writes meanwhile
+    does not show, so whatever decides between attempts is asked of ``plain``.
     Where the run has more than a page of keys, or cannot be listed whole, it reads and lists as its store does.
     """
 
@@ -93,6 +94,11 @@ class KeptStore:
         if is_full:
             self.settle()
         return True
+
+    @property
+    def plain(self) -> WorkStore:
+        """The store itself, for what another attempt may write meanwhile. Own writes that wait are not there yet."""
+        return self._store
 
     def settle(self) -> None:
         """Send what waits."""

@@ -61,10 +61,16 @@ class Ledger(LedgerObjects):
         return Ledger(self._store, self.run_id, self.prefix, seal)
 
     def kept(self) -> Ledger:
-        """The same ledger as it is at the first read; for a task whose documents no other writer changes meanwhile."""
+        """The same ledger as it is at the first read; ``now`` shows what another attempt writes meanwhile."""
         if isinstance(self._store, KeptStore):
             return self
         return Ledger(KeptStore(self._store, run_places.run_prefix(self.run_id)), self.run_id, self.prefix, self._seal)
+
+    def now(self) -> Ledger:
+        """The same ledger as the store holds it at each read: for what decides between attempts at one task."""
+        if isinstance(self._store, KeptStore):
+            return Ledger(self._store.plain, self.run_id, self.prefix, self._seal)
+        return self
 
     def settle(self) -> None:
         """Send what waits to be written side by side; only a ledger that is kept has any."""

@@ -16,7 +16,7 @@ from fanout.model.outcome import Result
 from fanout.model.segment import Segment, open_round
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.round_records import SegmentRecord
+from fanout.shards.round_records import SegmentRecord, write_segment_record
 from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 
@@ -71,7 +71,7 @@ def hand_segment_back(segment: Segment, context: Context) -> Json:
         left=[segment],
         seconds=0.0,
     )
-    context.ledger.write(keys.segment_key(segment.id), record)
+    write_segment_record(record, context.ledger)
     return {"segment": segment.id}
 
 

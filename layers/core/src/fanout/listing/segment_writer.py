@@ -28,7 +28,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
-from fanout.shards.round_records import SegmentRecord
+from fanout.shards.round_records import SegmentRecord, write_segment_record
 from fanout.shards.sizes import Sizes
 from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
@@ -295,4 +295,4 @@ class SegmentWriter:
             left=left,
             seconds=round(self._context.clock.now() - self._began, 3),
         )
-        self._context.ledger.write(keys.segment_key(self._segment.id), record)
+        write_segment_record(record, self._context.ledger)

@@ -74,7 +74,7 @@ def _check(plan: Plan, context: Context) -> None:
 
 def _leave_nothing(plan: Plan, context: Context) -> None:
     """Remove what this run staged at the ends that are seen here, unless another attempt has let the run list."""
-    if next(context.ledger.keys(keys.SEGMENTS_DONE), None) is not None:
+    if next(context.ledger.now().keys(keys.SEGMENTS_DONE), None) is not None:
         return
     for end in plan.request.written_ends:
         tree = context.source(plan) if end == plan.request.source else context.destination(plan)

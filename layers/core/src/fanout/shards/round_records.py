@@ -125,6 +125,14 @@ def segment_record(segment_id: str, ledger: Ledger) -> SegmentRecord:
     return ledger.read(keys.segment_key(segment_id), SegmentRecord)
 
 
+def write_segment_record(record: SegmentRecord, ledger: Ledger) -> None:
+    """Write the record of a segment, unless another attempt has: whoever reads it finds the same one each time.
+
+    What an attempt listed whose record is not the one that counts is not part of the run.
+    """
+    ledger.write_new(keys.segment_key(record.segment.id), record)
+
+
 def check_held(named: Iterable[str], prefix: str, ledger: Ledger) -> None:
     """Raise ``LedgerBroken`` if an object below a prefix that the ledger names is not there; asks for a listing."""
     missing = set(named)

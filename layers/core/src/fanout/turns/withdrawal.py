@@ -1,4 +1,8 @@
-"""The end of a run at its destination: what it staged goes, and with it the run's right to write."""
+"""The end of a run at its destination: what it staged goes, and with it the run's right to write.
+
+An attempt that finds its right gone asks here whether another attempt ended the run's work. The answer is the store's
+at that moment: a function that keeps its ledger listed it before the other attempt wrote.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +41,18 @@ def withdraw_from_source(plan: Plan, context: Context) -> None:
 
 
 def has_left_source(ledger: Ledger) -> bool:
-    """Whether a move has deleted at its source all that it will."""
-    return ledger.whole_run().is_marked(keys.SOURCE_FINISHED)
+    """Whether a move has deleted at its source all that it will, by this attempt or another."""
+    return ledger.whole_run().now().is_marked(keys.SOURCE_FINISHED)
+
+
+def was_finished(ledger: Ledger) -> bool:
+    """The same as the ledger was when it was first read: true is true, and false only repeats what is done."""
+    return ledger.is_marked(keys.FINISHED)
 
 
 def is_finished(ledger: Ledger) -> bool:
-    """Whether all that the run writes to the destination is there."""
-    return ledger.is_marked(keys.FINISHED)
+    """Whether all that the run writes to the destination is there, by this attempt or another."""
+    return ledger.now().is_marked(keys.FINISHED)
 
 
 def owes_nothing(plan: Plan, ledger: Ledger) -> bool:
