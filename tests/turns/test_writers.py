@@ -25,9 +25,9 @@ def plan(run_id: str, **fields: Any) -> Plan:
     return Plan(run_id, parse_request({**BASE, **fields}, ("data", "more"), 10), DEFAULT_RATES)
 
 
-def writer(run_id: str, **fields: Any) -> Writer:
+def writer(run_id: str, versions: str = "", **fields: Any) -> Writer:
     made = plan(run_id, **fields)
-    return writer_of(made, made.request.destination, f"arn:{run_id}", 1.0)
+    return writer_of(made, made.request.destination, f"arn:{run_id}", 1.0, versions)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,8 @@ def writer(run_id: str, **fields: Any) -> Writer:
         # What a manifest names is copied beside other copies, but never beside a sync.
         (NAMED, {}, APART),
         (NAMED, {"manifest": "s3://a-bucket/other.csv"}, APART),
+        ({**NAMED, "versions": "an ETag"}, {**NAMED, "versions": "an ETag"}, SAME),
+        ({**NAMED, "versions": "an ETag"}, {**NAMED, "versions": "of another list"}, APART),
         (NAMED, {"mode": "sync"}, WAITS),
         # Of one published tree, one run at a time switches the link: a rollback waits for a run that publishes.
         (PUBLISHED, PUBLISHED, SAME),

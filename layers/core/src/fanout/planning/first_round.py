@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 from msgspec.structs import replace
 
@@ -28,6 +30,12 @@ def first_round(request: Request, objects: ObjectReader) -> list[Segment]:
     parts = _inventory_parts if request.manifest.is_inventory else _row_parts
     found = list(parts(request.manifest, request, objects))
     return [Segment(f"0001-{number:06d}", manifest=part) for number, part in enumerate(found)]
+
+
+def versions_read(pieces: Iterable[Segment]) -> str:
+    """Names the objects that list a run's entries, each by its version; empty for a run that lists a tree."""
+    parts = {(piece.manifest.key, piece.manifest.etag) for piece in pieces if piece.manifest is not None}
+    return sha256(json.dumps(sorted(parts)).encode()).hexdigest() if parts else ""
 
 
 def _find(location: ManifestLocation, objects: ObjectReader) -> ObjectFound:

@@ -24,7 +24,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, leave_own_names_out, refuse_behind
 from fanout.planning.far_buckets import check_checksums, find_far
-from fanout.planning.first_round import first_round
+from fanout.planning.first_round import first_round, versions_read
 from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.plan_seal import note_in_seal, seal_run
@@ -124,14 +124,15 @@ def plan_transfer(
         notes += notes_of_owners(plan, context)
         ledger = context.ledger
         check_new(ledger)
-        other = take_turn(plan, execution, context)
+        with naming("manifest"):  # a list that cannot be read is refused before the run waits for its turn
+            pieces = [] if earlier else first_round(request, context.objects(plan))
+        read = earlier.read_once if earlier else versions_read(pieces)
+        other = take_turn(plan, execution, context, read)
         plan = replace(plan, quota=quota.result())
     plan = replace(plan, request=within_quota(request, plan.quota, context, of_quota))
     request, notes = plan.request, notes + of_quota + measured
     if other is not None:
         return skip_run(plan, document, other, began, context)
-    with naming("manifest"):
-        pieces = [] if earlier else first_round(request, context.objects(plan))
     plan, ledger = _written(plan, RawRequest(document), ledger)
     request = plan.request
     context = replace(context, ledger=ledger)

@@ -58,9 +58,10 @@ class Turn(Struct, frozen=True):
 class Turns(Protocol):
     """The runs that write to each store, of which two never write to the same tree at the same time."""
 
-    def take(self, plan: Plan, execution: str) -> Writer | None:
+    def take(self, plan: Plan, execution: str, versions: str = "") -> Writer | None:
         """Enter a run that writes; returns a running run of the same transfer, if there is one.
 
+        ``versions`` names what the run reads once, such as a list of entries: runs that read others are not the same.
         Raises ``DestinationBusy`` if another running run must end first.
         """
 

@@ -50,6 +50,11 @@ class ResumedRun(Struct, frozen=True):
         return (self.ledger.run_id, *self.plan.resumes)
 
     @property
+    def read_once(self) -> str:
+        """As ``planning.first_round.versions_read``: the list is the one that this run read."""
+        return "" if self.plan.request.manifest is None else self.ledger.run_id
+
+    @property
     def ages_from_ns(self) -> int | None:
         """The moment that ages of its filters are reckoned from: of the first run, and of all that resume it."""
         return self.plan.request.filters.ages_from_ns

@@ -32,15 +32,12 @@ class Waiting(Struct, frozen=True):
     next_try: float
 
 
-def take_turn(plan: Plan, execution: str, context: Context) -> Writer | None:
-    """Register a run that writes; returns the active run of the same transfer, if any.
-
-    Raises ``DestinationBusy`` if another active run must end first, and notes that in waiting.json.
-    """
+def take_turn(plan: Plan, execution: str, context: Context, versions: str) -> Writer | None:
+    """As ``ports.turns.Turns.take``; a run that must wait notes that in waiting.json."""
     if context.turns is None:
         return None
     try:
-        return context.turns.take(plan, execution)
+        return context.turns.take(plan, execution, versions)
     except DestinationBusy as busy:
         with suppress(FanoutError):  # it waits whether it can say so or not
             _note(busy, context)

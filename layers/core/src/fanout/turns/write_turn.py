@@ -24,7 +24,8 @@ the same, inside or above its own:
 At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
 nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
 
-Two transfers are the same if their requests differ only in how they work (``request.traits``).
+Two transfers are the same if their requests differ only in how they work (``request.traits``), and if they read the
+same input: a list of entries is read once, so another version of it is another transfer.
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ class Meeting(Enum):
     WAITS = "waits"
 
 
-def writer_of(plan: Plan, end: Location, execution: str, now: float) -> Writer:
-    """A run as it is entered in the list of an end that it writes."""
+def writer_of(plan: Plan, end: Location, execution: str, now: float, versions: str = "") -> Writer:
+    """A run as it is entered in the list of an end that it writes; ``versions`` names what it reads once."""
     request = plan.request
-    digest = digest_without(request, Decides.WORK)
+    digest = digest_without(request, Decides.WORK) + versions
     names = request.manifest is not None
     staged = plan.staging_place if plan.version else ""
     return Writer(plan.run_id, execution, end.place, digest, request.mode.value, names, now, staged=staged)
@@ -139,16 +140,14 @@ class WriteTurns(Struct, frozen=True):
         for key in dict.fromkeys(map(list_key, ends)):
             self.ahead[key] = pool.submit(self.store.read_version, key)
 
-    def take(self, plan: Plan, execution: str) -> Writer | None:
-        """Register a run that writes; returns the active run of the same transfer, if any.
-
-        Raises ``DestinationBusy`` if another active run must end first.
-        """
+    def take(self, plan: Plan, execution: str, versions: str = "") -> Writer | None:
+        """See ``ports.turns.Turns``."""
         goes_on = cache(self.executions.running)
         self._meet_by_another_mount(plan, execution, goes_on)
         # In one order, so that two moves in opposite directions do not wait for each other.
         for end in sorted(plan.request.written_ends, key=lambda one: (one.store, one.place)):
-            mine = self._looked_elsewhere(writer_of(plan, end, execution, self.clock.now()), end, goes_on)
+            mine = writer_of(plan, end, execution, self.clock.now(), versions)
+            mine = self._looked_elsewhere(mine, end, goes_on)
             other = self._enter(plan, end, mine, goes_on)
             if other is not None:
                 return other
