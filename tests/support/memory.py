@@ -197,6 +197,9 @@ class MemoryTree:
         """Memory does not wait."""
         return False
 
+    def look_anew(self, path: str) -> None:
+        """Memory has no cache."""
+
     def take_made(self) -> tuple[()]:
         """No run publishes to memory."""
         return ()

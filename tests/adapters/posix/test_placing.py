@@ -48,7 +48,7 @@ def put(path: Path, data: bytes) -> None:
 def test_the_same_file_of_an_attempt_before_counts_as_placed(tmp_path: Path, overwrite: Overwrite) -> None:
     with staged(tmp_path, b"ours") as (here, there):
         put(tmp_path / "tree/a", b"ours")
-        Placing(overwrite).place(here, "new", there, "a")
+        Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
     assert (tmp_path / "tree/a").read_bytes() == b"ours"
     assert not (tmp_path / "staged/new").exists()
 
@@ -58,7 +58,7 @@ def test_a_file_of_the_same_size_and_mtime_with_other_bytes_is_kept(tmp_path: Pa
     with staged(tmp_path, b"ours") as (here, there):
         put(tmp_path / "tree/a", b"them")
         with pytest.raises(ItemError, match="other bytes") as raised:
-            Placing(overwrite).place(here, "new", there, "a")
+            Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
     assert raised.value.reason is Reason.KEPT
     assert (tmp_path / "tree/a").read_bytes() == b"them"
 
@@ -69,11 +69,11 @@ def test_symlinks_are_told_apart_by_their_targets(tmp_path: Path, overwrite: Ove
         (tmp_path / "tree/a").symlink_to("two")
         os.utime(tmp_path / "tree/a", ns=(NS, NS), follow_symlinks=False)
         with pytest.raises(ItemError, match="other bytes"):
-            Placing(overwrite).place(here, "new", there, "a")
+            Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
         (tmp_path / "tree/a").unlink()
         (tmp_path / "tree/a").symlink_to("one")
         os.utime(tmp_path / "tree/a", ns=(NS, NS), follow_symlinks=False)
-        Placing(overwrite).place(here, "new", there, "a")
+        Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
 
 
 @pytest.mark.parametrize("data", [b"ours", None])
@@ -83,6 +83,6 @@ def test_a_directory_at_the_place_is_another_kind_of_entry(
 ) -> None:
     kept = Directories(str(tmp_path))
     with staged(tmp_path, data, "nowhere") as (here, there), pytest.raises(IsADirectoryError):
-        Placing(overwrite, Backup(kept, "tree/", "kept/", "r1")).place(here, "new", there, "there")
+        Placing(kept, overwrite, Backup(kept, "tree/", "kept/", "r1")).place(here, "new", there, "tree/there")
     kept.close()
     assert (tmp_path / "tree/there").is_dir()

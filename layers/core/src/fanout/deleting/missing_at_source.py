@@ -1,4 +1,4 @@
-"""The looks at the other end before an entry is deleted.
+"""The looks at the other end before an entry is deleted, each of them the server's.
 
 An extra goes only where it is certainly missing at the source, an entry of a move only where it certainly has its copy.
 """
@@ -13,6 +13,7 @@ from fanout.model.entry import Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
+from fanout.ports.looking import found_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.verifying.moved import is_copy_of
@@ -57,7 +58,7 @@ def _appeared(held: Callable[[], Entry | None]) -> ItemError | None:
 def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> Entry | None:
     """The source's entry that keeps an extra. Raises as ``Tree.find``."""
     try:
-        stored = source.find_stored(entry.path)
+        stored = found_now(source, entry.path)
     except ItemError:
         if bucket is None or not _stands_above(source, bucket, entry.path):
             raise
@@ -79,7 +80,7 @@ def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
     end = path.find("/")
     while 0 < end < len(path) - 1:
         try:
-            here = source.find_stored(path[:end])
+            here = found_now(source, path[:end])
             if here is None or here.entry.kind is not Kind.DIRECTORY:
                 there = None if here is None else bucket.find_stored(here.entry.path)
                 return here is not None and there is not None and _is_copy(here.entry, there)
@@ -115,7 +116,7 @@ def leave(_entry: Entry) -> ItemError:
 
 def _gone(destination: Tree, entry: Entry) -> ItemError | None:
     try:
-        found = destination.find_stored(entry.placed.path)
+        found = found_now(destination, entry.placed.path)
     except AccessDenied as error:
         return ItemError(Reason.NOT_VERIFIED, str(error))
     except Exception as error:  # noqa: BLE001 - see problem_of

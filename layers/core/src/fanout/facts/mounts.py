@@ -20,6 +20,10 @@ from typing import NamedTuple
 
 from fanout.facts import aws
 
+# A Linux NFS client believes attributes, names and symlinks that it saw for so long: acregmax and acdirmax of nfs(5),
+# which the options that AWS mounts with leave as they are.
+CACHED_SECONDS = 60.0
+
 
 class MountKind(NamedTuple):
     """A kind of file system; see the table of the module. ``None`` where there is no such limit."""

@@ -22,6 +22,7 @@ from fanout.listing.deciding.decisions import Decision
 from fanout.listing.naming.placement import Find, Placement
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
+from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 
 LOOKUPS_IN_FLIGHT = 32
@@ -64,7 +65,7 @@ def found_at_destination(tree: Tree) -> Find:
 
     def find(path: str) -> Entry | None:
         try:
-            return tree.find(path)
+            return find_now(tree, path)
         except (ItemError, AccessDenied):
             return None
 

@@ -33,6 +33,9 @@ class FileSystem(Protocol):
         the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 
+    def look_anew(self, path: str) -> None:
+        """Have the next look at a path be the server's; what cannot be looked at shows then."""
+
     def take_made(self) -> Sequence[MadeEntry]:
         """The copies that got their place in a version, or were linked into it, since this was called last."""
 

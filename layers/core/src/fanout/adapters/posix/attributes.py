@@ -7,7 +7,7 @@ import os
 import stat
 
 from fanout.adapters.posix.errors import NOT_PERMITTED, no_room_for_name
-from fanout.adapters.posix.paths.directories import HeldDirectory
+from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.model.entry import Attributes
 
 

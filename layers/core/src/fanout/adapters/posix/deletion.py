@@ -11,7 +11,8 @@ The questions that every deletion on a mount asks before it.
 | a version, retired    | ``one_name`` | not live  | has none     | ``look``       | a directory                    |
 | a staging directory   | ``one_name`` | no part   | no part      | is the right   | a directory                    |
 
-A question is a method of ``Room`` that raises ``ItemError``; ``ask_by_name`` and ``ask`` ask all of them.
+A question is a method of ``Room`` that raises ``ItemError``; ``ask_by_name`` and ``ask`` ask all of them. The last one
+is asked of the server, by ``paths.looks``: another client may have written since this one looked.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from fanout.adapters.posix.errors import GONE, HOLDS, STALE, destination_error
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.fresh import look_now
+from fanout.adapters.posix.paths.looks import look_anew, look_at
 from fanout.adapters.posix.publishing.protected import keep_published
 from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
@@ -145,8 +148,9 @@ def _delete(
 ) -> None:
     room.ask_by_name(path)
     parent, separator, name = path.rpartition("/")
+    look_anew(room.directories, parent + separator)
     with room.directories.hold(parent + separator) as directory:
-        stats = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        stats = look_now(name, directory)
         found = entry_of(listed.path, stats)
         pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
         if not pinned or found.kind is Kind.DIRECTORY:
@@ -246,9 +250,9 @@ def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_s
     parent, separator, name = path[:-1].rpartition("/")
     try:
         room.directories.forget(path)
+        if at_source and entry.etag:
+            _is_compared_directory(look_at(room.directories, path[:-1]), entry)
         with room.directories.hold(parent + separator) as directory:
-            if at_source and entry.etag:
-                _is_compared_directory(os.stat(name, dir_fd=directory, follow_symlinks=False), entry)
             room.ask(path)
             if backup is not None:
                 backup.keep_directory(path)

@@ -19,6 +19,7 @@ from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_s
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.paths.looks import ask_for
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
 from fanout.adapters.posix.publishing.protected import published_above
@@ -65,23 +66,21 @@ class PosixFileSystem:
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
-        self._kept_out = ""
         self._directories = Directories(
             str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
         )
-        self._follow = follow
+        self._follow, self._kept_out = follow, ""
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
-        placing = Placing(overwrite, self._backup)
+        placing = Placing(self._directories, overwrite, self._backup)
         self._copies = None if stages_at is None else MadeFiles(self._root)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
-        if field == "destination":
+        self._made = field == "destination"
+        if self._made:
             self._directories.on_denied = self._staging.write_protected.open
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
-        self._field = field
-        self._allowed = allowed
-        self._made = field == "destination"
+        self._field, self._allowed = field, allowed
         self._own_unlinks = None if self._made else OwnUnlinks()
 
     def _mode_of(self, path: str) -> int:
@@ -142,6 +141,9 @@ class PosixFileSystem:
         """The user of what is made here: the run's staging directory keeps the one that it was made with."""
         with self._directories.hold(self._token.path) as staging:
             return os.fstat(staging).st_uid
+
+    def look_anew(self, path: str) -> None:
+        ask_for(self._directories, self._root + path.removesuffix("/"))
 
     def take_made(self) -> Sequence[MadeEntry]:
         return () if self._copies is None else self._copies.take()

@@ -11,7 +11,8 @@
 | if-newer  | an older file                                  | replaced by a rename                     |
 
 With a backup, what is replaced is kept there before. A link fails where a name exists, so nothing that appears
-meanwhile is replaced. Between the look at an older file and the rename another client may still write there.
+meanwhile is replaced. The look at what is there is the server's. Between it and the rename another client may still
+write there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from contextlib import contextmanager, suppress
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.listing.stats import stat_or_none
+from fanout.adapters.posix.paths.directories import Directories
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -37,8 +39,8 @@ _LOOKS = 5
 class Placing:
     """Places staged files by the request's policy; ``staged`` and ``directory`` are descriptors of directories."""
 
-    def __init__(self, overwrite: Overwrite, backup: Backup | None = None) -> None:
-        self._overwrite, self._backup = overwrite, backup
+    def __init__(self, directories: Directories, overwrite: Overwrite, backup: Backup | None = None) -> None:
+        self._directories, self._overwrite, self._backup = directories, overwrite, backup
 
     @property
     def replaces_all(self) -> bool:
@@ -51,7 +53,7 @@ class Placing:
         for _ in range(_LOOKS):
             if _linked(staged, staged_name, directory, name):
                 break
-            found = stat_or_none(directory, name)
+            found = self._there(directory, path)
             if found is None:
                 continue
             if stat.S_ISDIR(found.st_mode):
@@ -73,6 +75,17 @@ class Placing:
             raise ItemError(Reason.DESTINATION_CHANGED, "its name came and went while the entry was written")
         with suppress(OSError):  # what cannot be removed now goes with the staging directory
             os.unlink(staged_name, dir_fd=staged)
+
+    def _there(self, directory: int, path: str) -> os.stat_result | None:
+        """The stat of a path whose directory is open, as the server has it."""
+        from fanout.adapters.posix.paths.fresh import look_now  # brings ctypes, for what is there already
+        from fanout.adapters.posix.paths.looks import look_anew
+
+        parent, slash, name = path.rpartition("/")
+        look_anew(self._directories, parent + slash)
+        with suppress(FileNotFoundError):
+            return look_now(name, directory)
+        return None
 
 
 def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
-from fanout.adapters.posix.paths.directories import Directories, HeldDirectory
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
 from fanout.adapters.posix.write_protected import NOTES, WriteProtected
 from fanout.facts import tuning

@@ -27,6 +27,7 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import parents_of
 from fanout.model.segment import DestinationListing, Row, Segment
+from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.work.parallel import ahead
@@ -65,7 +66,7 @@ class Lookups:
 
     def _at_source(self, row: Row) -> Row:
         try:
-            entry = self._source.find(row.path)
+            entry = find_now(self._source, row.path)
         except AccessDenied as error:
             return replace(row, reason=Reason.SOURCE_DENIED, message=str(error))
         except ItemError as error:

@@ -15,6 +15,7 @@ from fanout.adapters.posix.listing.sorted_names import BATCH, NameRange, Names, 
 from fanout.adapters.posix.listing.stats import Stats, entry_of, listed_of, stat_or_none, stats_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.follow import NO_WAY, Follower, WayDown
+from fanout.adapters.posix.paths.fresh import names_now
 from fanout.model.columns import FileColumns, Listed, first_path, last_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, ListingIncomplete, Transient
@@ -203,6 +204,7 @@ class _Listing:
         try:
             with self._directories.hold(self._root + path) as descriptor:
                 os.stat(".", dir_fd=descriptor)
+                names_now(descriptor)
                 with os.scandir(descriptor) as found:
                     names.add_all(islice(found, BATCH))
                     if next(found, None) is not None:
@@ -217,6 +219,7 @@ class _Listing:
     def _names(self, descriptor: int, path: str, way: WayDown, bounds: NameRange) -> Names:
         """The first names; what a followed symlink leads to decides its place, so those are looked up here."""
         names = Names(bounds)
+        names_now(descriptor)
         with os.scandir(descriptor) as found:
             taken = found if path else (child for child in found if not child.name.startswith(STAGING_PREFIX))
             if self._follower is None:

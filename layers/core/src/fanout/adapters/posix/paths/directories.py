@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import TracebackType
 
 from fanout.adapters.posix.errors import NOTHING
+from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -19,42 +20,7 @@ from fanout.model.path_rules import UNFINISHED_MODE, parent_of, reason_against_n
 # Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
 KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
-_NOT_ASKED = -1  # no group has this number
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class HeldDirectory:
-    """A directory that stays open while ``with`` holds it; several may. No generator: each file enters some."""
-
-    __slots__ = ("_group", "_release", "descriptor", "is_kept", "is_opened", "users")
-
-    def __init__(self, descriptor: int, release: Callable[[HeldDirectory], None], *, is_opened: bool) -> None:
-        self.descriptor = descriptor
-        self.users = 0
-        self.is_kept = True
-        self.is_opened = is_opened
-        self._release = release
-        self._group: int | None = _NOT_ASKED
-
-    @property
-    def group(self) -> int | None:
-        """The group that files made here get if the directory is set-group-id, else ``None``. Asked for once."""
-        if self._group == _NOT_ASKED:
-            found = os.fstat(self.descriptor)
-            self._group = found.st_gid if found.st_mode & stat.S_ISGID else None
-        return self._group
-
-    def __enter__(self) -> int:
-        return self.descriptor
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._release(self)
-
-    def let_go(self) -> None:
-        """End what ``hold`` began, for those that hold it longer than a ``with``."""
-        self._release(self)
 
 
 def _denied(_path: str, _descriptor: int) -> bool:
@@ -102,6 +68,11 @@ class Directories:
         self.after_making: Callable[[str, int], None] = _no_objection
         self.on_entering: Callable[[str, int], None] = _no_objection
         self.on_denied: Callable[[str, int], bool] = _denied
+
+    @property
+    def follows(self) -> bool:
+        """Whether a symlink may lead to a directory."""
+        return self._follow is not None
 
     def hold(self, path: str, *, create: bool = False, opens: bool = True) -> HeldDirectory:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
@@ -162,7 +133,9 @@ class Directories:
             opening.wait()
         idle: list[int] = []
         try:
-            held = HeldDirectory(self._open_directory(path, above, create, opens), self._release, is_opened=opens)
+            opened_at = time.monotonic() if above is None else above.asked_at
+            descriptor = self._open_directory(path, above, create, opens)
+            held = HeldDirectory(descriptor, self._release, is_opened=opens, asked_at=opened_at if opens else 0.0)
         finally:
             with self._lock:
                 del self._opening[path]
@@ -297,7 +270,7 @@ class Directories:
             above = parent_of(path)
             with self.hold(above) as held:
                 try:
-                    found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self._follow is not None)
+                    found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self.follows)
                 except FileNotFoundError:
                     return False
                 if not os.path.samestat(here, found):

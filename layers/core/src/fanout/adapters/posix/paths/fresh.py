@@ -1,14 +1,28 @@
-"""Attributes and names from the server instead of the NFS client's cache; brings ctypes, for what is rare."""
+"""Attributes and names from the server instead of the NFS client's cache; ctypes is imported on the first call.
+
+An NFS client answers from memory for up to ``mounts.CACHED_SECONDS``. What is irreversible rests on ``look_now``.
+
+| what the client may know of old         | is asked for anew by                             | operations        |
+|-----------------------------------------|--------------------------------------------------|-------------------|
+| attributes of what is open              | ``refresh_attributes``                           | GETATTR           |
+| which file a name leads to, or none     | ``refresh_attributes`` of its directory, before  | GETATTR, LOOKUP   |
+| attributes of what a name leads to      | ``look_now``                                     | GETATTR           |
+| names of a directory, their attributes  | ``names_now``                                    | READDIR           |
+"""
 
 from __future__ import annotations
 
-import ctypes
 import os
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 # statx(2), linux/fcntl.h, linux/stat.h
 _AT_EMPTY_PATH = 0x1000
+_AT_SYMLINK_NOFOLLOW = 0x100
 _AT_STATX_FORCE_SYNC = 0x2000
 _STATX_BASIC_STATS = 0x7FF
 _STATX_BYTES = 256
@@ -16,10 +30,33 @@ _STATX_BYTES = 256
 
 def refresh_attributes(descriptor: int) -> None:
     """Have what is open asked for anew, so that the next fstat tells what the server says; raises ``OSError``."""
-    flags = ctypes.c_int(_AT_EMPTY_PATH | _AT_STATX_FORCE_SYNC)
+    _asked(descriptor, "", _AT_EMPTY_PATH)
+
+
+def look_now(name: str, directory: int) -> os.stat_result:
+    """The stat of a name in an open directory, asked of the server; raises ``OSError``.
+
+    The name leads to what the client knows by it: have ``Directories.look_anew`` ask for the directory before.
+    """
+    _asked(directory, name, _AT_SYMLINK_NOFOLLOW)
+    return os.stat(name, dir_fd=directory, follow_symlinks=False)
+
+
+def names_now(directory: int) -> None:
+    """Drop what the client keeps of an open directory's READDIR, so that names and attributes come from the server.
+
+    Costs a client that kept nothing no operation, and no file system of this machine anything.
+    """
+    with suppress(OSError):  # of a file system that cannot: it keeps nothing that others could change
+        os.posix_fadvise(directory, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _asked(directory: int, name: str, flags: int) -> None:
+    import ctypes  # what only reads and copies does without
+
     buffer = ctypes.create_string_buffer(_STATX_BYTES)
-    path = ctypes.c_char_p(b"")
-    answered(libc().statx(ctypes.c_int(descriptor), path, flags, ctypes.c_uint(_STATX_BASIC_STATS), buffer))
+    path, mask = ctypes.c_char_p(os.fsencode(name)), ctypes.c_uint(_STATX_BASIC_STATS)
+    answered(libc().statx(ctypes.c_int(directory), path, ctypes.c_int(flags | _AT_STATX_FORCE_SYNC), mask, buffer))
 
 
 def is_there_again(directory: int, name: str) -> bool:
@@ -41,12 +78,16 @@ def is_there_again(directory: int, name: str) -> bool:
 @cache
 def libc() -> ctypes.CDLL:
     """The C library, for system calls that Python does not offer."""
+    import ctypes
+
     return ctypes.CDLL(None, use_errno=True)
 
 
 def answered(result: int) -> int:
     """The result of one of its calls; raises the ``OSError`` of one that failed."""
     if result < 0:
+        import ctypes
+
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result

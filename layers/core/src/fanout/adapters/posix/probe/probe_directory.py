@@ -18,7 +18,8 @@ from pathlib import Path
 
 from fanout.adapters.posix.attributes import open_staged
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
-from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, HeldDirectory
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
 

@@ -9,6 +9,7 @@ import os
 
 from fanout.adapters.posix.errors import GONE
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.looks import look_anew
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.request.parts.publish import INSIDE_VERSIONS, PUBLISHER, roots_in
@@ -48,6 +49,7 @@ def _is_published(directories: Directories, root: str) -> bool:
 
 def _holds_note(directories: Directories, path: str) -> bool:
     try:
+        look_anew(directories, path)  # another client may have published there since
         with directories.hold(path) as versions:
             os.stat(PUBLISHER, dir_fd=versions, follow_symlinks=False)
     except ItemError:  # a symlink in the path: no version lies there

@@ -26,6 +26,8 @@ from contextlib import contextmanager, suppress
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.fresh import names_now
+from fanout.adapters.posix.paths.looks import look_anew
 from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging, one_name
@@ -65,6 +67,7 @@ class PosixVersions:
         where = f"/{self._root}{self._link}"
         with self._translated(_READING):
             try:
+                look_anew(self._directories, self._root)  # somebody at another client may have switched it
                 with self._directories.hold(self._root) as root:
                     target = os.readlink(self._link, dir_fd=root)
             except FileNotFoundError:
@@ -92,7 +95,9 @@ class PosixVersions:
     def _names(self) -> list[str]:
         """All names in the directory of the versions; nothing before the first run publishes."""
         try:
+            look_anew(self._directories, self._above)
             with self._directories.hold(self._above) as above:
+                names_now(above)
                 return os.listdir(above)
         except FileNotFoundError:
             return []
