@@ -58,8 +58,9 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.SOURCE_ROOT: ("CheckMount",),
     keys.DESTINATION_ROOT: ("CheckMount",),
     keys.VERSION_BEFORE: ("CheckMount",),
-    keys.FENCED: ("CheckMount",),
     keys.SOURCE_FENCED: ("CheckMount",),
+    # The mark, and the runs that were not fenced; one pattern, for the policy of ShortWay is as long as it may be.
+    keys.FENCED.replace(".json", "*"): ("CheckMount",),
     "segments/round-*": ("PlanTransfer", "GatherSegments", "BeginVerification"),
     keys.SEGMENTS_DONE + "*": ("ListSegment",),
     keys.SEGMENTS_FAILED + "*": ("ListSegment",),

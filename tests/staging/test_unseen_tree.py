@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.ledger.ledger import Ledger
+from fanout.listing.list_destination import listed_there
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.segment import Segment
@@ -26,6 +27,8 @@ def tree() -> UnseenTree:
 @pytest.mark.parametrize(
     "use",
     [
+        lambda tree: list(tree.list(Segment(""))),
+        lambda tree: list(tree.list_columns(Segment(""))),
         lambda tree: tree.find("f"),
         lambda tree: tree.find_stored("f"),
         lambda tree: tree.create(ENTRY, ATTRIBUTES),
@@ -40,9 +43,9 @@ def test_only_a_function_that_sees_it_can_touch_it(tree: UnseenTree, use: Callab
         use(tree)
 
 
-def test_a_listing_that_is_not_there_is_never_an_empty_one(tree: UnseenTree) -> None:
+def test_a_listing_that_is_not_there_is_never_an_empty_one() -> None:
     with pytest.raises(LedgerBroken, match="is missing"):
-        list(tree.list(Segment("0001-000000")))
+        list(listed_there(Segment("0001-000000"), Ledger(MemoryStore(), "run-1")))
 
 
 def test_the_attributes_of_a_big_file_are_those_it_was_begun_with(tree: UnseenTree) -> None:

@@ -17,7 +17,7 @@ from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
-from fanout.ledger.sealing import find_seal, sealed_for
+from fanout.ledger.sealing import RunSeal, find_seal, sealed_for
 from fanout.model.document import Json
 from fanout.ports.aws import Execution, ExecutionReader, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
@@ -175,7 +175,7 @@ class World:
             return self.copier
 
         deadline = self.clock.time + self.remaining_seconds
-        seal = find_seal(self.ledger)
+        seal = self.seal()
         return Context(
             sealed_for(state, seal.prefix, self.ledger) if seal else self.ledger,
             self.clock,
@@ -211,13 +211,18 @@ class World:
             hold_to_budget=hold_to_budget,
         )
 
-    # The whole run, or from one of its states to another.
+    def seal(self) -> RunSeal | None:
+        """The seal of a run that is to be certified."""
+        return find_seal(self.ledger)
+
+    def walker(self) -> Walker:
+        """Of the run's execution; an error goes through."""
+        execution = {"Id": self.execution, "Name": self.run_id}
+        return Walker(definition(), self.task, self.rows, self.clock, execution, never, entered=self.enter)
 
     def walk(self, start: str, data: Any, *stops: str) -> tuple[str, Any]:
-        """Walk the machine from a state until one of ``stops`` or the end; an error goes through."""
-        execution = {"Id": self.execution, "Name": self.run_id}
-        walker = Walker(definition(), self.task, self.rows, self.clock, execution, never, entered=self.enter)
-        return walker.walk(start, data, stops)
+        """Walk the machine from a state until one of ``stops`` or the end."""
+        return self.walker().walk(start, data, stops)
 
     def enter(self, state: str) -> None:
         """A state begins."""
@@ -229,7 +234,7 @@ class World:
         if name in ("PaceCopy", "EndPacing"):  # no Map runs here
             return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
         step, world = STEPS[name], self
-        if step.run_id is None and not step.whole_run:
+        if step.run_id is None:
             world = copy(self)
             world.prefix = event["run"]["prefix"]
         context = world.context_of(function, step.acts_as or name)
@@ -311,10 +316,8 @@ class World:
 
     def end(self, verify: str = "none") -> Json:
         """What follows the copy; returns summary.json."""
-        if verify == "copied":
-            self.verify_all()
-        elif verify == "all":
-            self.verify_trees()
+        if verify != "none":
+            {"copied": self.verify_all, "all": self.verify_trees}[verify]()
         self.walk("SummariseTransfer", self.state(), "TransferSucceeded?")
         return self.summary()
 

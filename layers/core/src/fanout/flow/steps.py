@@ -36,8 +36,9 @@ class Step(Struct, frozen=True):
 
     - ``hands_back`` answers outside of the run's window; without it the step does not touch an end and heeds none.
     - ``answers`` makes of its answer what the state hands on.
-    - ``run_id`` finds the run where the event has no reference to its ledger; ``whole_run`` is for steps on the run's
-      ledger after its verification.
+    - ``run_id`` finds the run where the event has no reference to its ledger.
+    - ``whole_run``: it works on the run's own ledger, wherever it is entered from. Other steps work on the ledger that
+      the event names: after BeginVerification that is the one inside, in which few functions may write.
     - ``keeps``: it reads its ledger once; what decides between attempts it asks by ``Ledger.now``.
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
     - ``walks`` names the steps that its function carries out itself.
@@ -62,7 +63,8 @@ class Step(Struct, frozen=True):
 
     def inside(self, context: Context) -> Context:
         """The context that the step works in."""
-        return replace(context, ledger=context.ledger.kept()) if self.keeps else context
+        ledger = context.ledger.whole_run() if self.whole_run else context.ledger
+        return replace(context, ledger=ledger.kept() if self.keeps else ledger)
 
 
 def run_step(step: Step, event: Json, context: Context, stack: StackSettings, *, waits: bool = False) -> Json:
@@ -155,7 +157,13 @@ STEPS = {
     ),
     "EndPacing": Step("pacing.pace_copy:end_pacing", "PaceCopy"),
     "FinishTree": Step(
-        "finishing.finish_tree:finish_tree", "FinishTree", D, calls.finish_tree, calls.unfinished, keeps=True
+        "finishing.finish_tree:finish_tree",
+        "FinishTree",
+        D,
+        calls.finish_tree,
+        calls.unfinished,
+        whole_run=True,
+        keeps=True,
     ),
     "FinishShard": Step(
         "finishing.finish_shard:finish_shard", "FinishShard", D, calls.finish_shard, calls.not_done, calls.with_shard
@@ -177,7 +185,12 @@ STEPS = {
     "DigestShard": _shard("verifying.digest_shard:digest_shard", "VerifyShard", S),
     "VerifyShard": _shard("verifying.verify_shard:verify_shard", "VerifyShard", D),
     "PublishVersion": Step(
-        "publishing.publish_version:publish_version", "FinishTree", D, calls.unless_broken, calls.not_done
+        "publishing.publish_version:publish_version",
+        "FinishTree",
+        D,
+        calls.unless_broken,
+        calls.not_done,
+        whole_run=True,
     ),
     "SummariseTransfer": Step(
         "summary.summarise_transfer:summarise_transfer",

@@ -175,8 +175,8 @@ destination_entries_key = Key("listed/{segment_id}-{what}-{nonce}-{number:04d}.j
 note_key = Key(NOTES + "{phase}.json")
 # When a phase began and ended.
 phase_key = Key("phases/{phase}.json")
-# The runs that may write to another mount, as they were known when an end was checked.
-other_runs_key = Key("fencing/others-{field}.json")
+# The runs at work at another mount when an end was checked, which were not fenced.
+other_runs_key = Key("fencing/fenced-except-{field}.json")
 
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 # Chosen: two bounds in hex, each a component of a key that a file of that name can hold.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import entry_row, looked_up_row
+from fanout.ledger.rows import entry_from_row, entry_row, looked_up_row
 from fanout.listing.deciding.published import note_in
 from fanout.listing.directories.parent_directories import may_be_left_out
 from fanout.listing.lookups import found_at_destination
@@ -134,6 +134,12 @@ class DestinationFiles:
         self._context.ledger.write_rows(key, self._rows)
         self._keys.append(key)
         self._rows = []
+
+
+def listed_there(segment: Segment, ledger: Ledger) -> Iterator[Entry]:
+    """The destination's entries, as far as ListDestination listed them; it left out what is pruned."""
+    for key in ledger.read(keys.destination_listing_key(segment.id), DestinationListing).files:
+        yield from ledger.read_rows_as(key, entry_from_row)
 
 
 def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from fanout.facts import tuning
@@ -12,15 +13,15 @@ from fanout.listing.destination_process import listed_apart
 from fanout.listing.directories.extra_writer import lists_extras
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.listing.intake import Intake
-from fanout.listing.list_destination import cut_of, noting_failure
+from fanout.listing.list_destination import cut_of, listed_there, noting_failure
 from fanout.listing.lookups import LookupQueue, found_for_listing, with_looks
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import Together, merge_columns
 from fanout.listing.naming.placement import FilesElsewhere, may_be_both, naming_of
-from fanout.listing.pieces import list_end
+from fanout.listing.pieces import list_end, of_source
 from fanout.listing.segment_writer import SegmentWriter
-from fanout.model.columns import FileColumns, last_path
+from fanout.model.columns import FileColumns, Listed, last_path
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -89,13 +90,15 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     left = []
     prunes = filters.prunes if filters.exclude else no_pruning
     list_here = partial(list_end, source_tree, request.source, segment, earlier.marks, prunes)
-    list_there = partial(list_end, destination_tree, request.destination, segment, earlier.marks, prunes)
-    listed_there = cut_of(segment, plan, context.ledger)
+    list_there: Callable[[], Iterator[Listed]] = partial(listed_there, segment, context.ledger)
+    if not request.between_mounts:
+        list_there = partial(list_end, destination_tree, request.destination, segment, earlier.marks, prunes)
+    cut_there = cut_of(segment, plan, context.ledger)
     with (
         LookupQueue(ask, settler.settle) as queue,
         listed_apart(list_there, context.forks(plan)) as there,
     ):
-        pairs = merge_columns(list_here(), there)
+        pairs = merge_columns(of_source(list_here(), source_tree, request.source), there)
         intake = Intake(filters, queue.add)
         place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
         together = Together(plan, place_of_file, budget.room, proofs.unchanged_lengths)
@@ -124,7 +127,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             elif destination is not None and _reports_extras(plan) and not _stays(intake, destination):
                 queue.run(partial(writer.extra, destination))
             last = source or destination
-            at_cut = destination is not None and destination.path == listed_there
+            at_cut = destination is not None and destination.path == cut_there
             if last is not None and (budget.used(1) or at_cut):
                 left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from fanout.facts import tuning
 from fanout.model.columns import Listed
@@ -27,6 +27,19 @@ def list_end(
         return tree.list_columns(segment, prunes)
     inside = (mark for mark in marks if not prunes(mark))  # a piece that begins in a pruned directory leaves it out
     return listed_in_pieces(lambda piece: tree.list_columns(piece, prunes), cut(segment, inside))
+
+
+def of_source(listed: Iterator[Listed], source: Tree, location: Location) -> Iterator[Listed]:
+    """The source's entries. Where a mount lists none, its root is looked at: a directory that is gone is not empty.
+
+    Raises the errors of ``Tree.check``.
+    """
+    first = next(listed, None)
+    if first is not None:
+        return chain((first,), listed)
+    if not location.is_keyed:
+        source.check(writing=False)
+    return iter(())
 
 
 def listed_in_pieces(listing: Callable[[Segment], Iterator[Listed]], pieces: Sequence[Segment]) -> Iterator[Listed]:

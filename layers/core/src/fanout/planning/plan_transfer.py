@@ -21,6 +21,7 @@ from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.checksum import engine
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, leave_own_names_out, refuse_behind
 from fanout.planning.far_buckets import check_checksums, find_far
@@ -226,20 +227,31 @@ def write_limits(limits: RunLimits, ledger: Ledger) -> None:
 
 
 def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
-    """Check the ends that lie on a mount, or those that do not."""
+    """Check the ends that lie on a mount which is seen from here, or those that lie in buckets."""
     request: Request = plan.request
-    if request.source.is_keyed is not on_mount:
+    source, destination = (
+        _seen(end, tree, plan, on_mount=on_mount)
+        for end, tree in ((request.source, context.source), (request.destination, context.destination))
+    )
+    if source is not None:
         with naming("source"):
-            context.source(plan).check(writing=False)
+            source.check(writing=False)
             if request.course.deletes_proven and on_mount:  # it makes its right to delete there; a bucket has none
-                context.source(plan).check(writing=True)
+                source.check(writing=True)
             if not request.allow_empty_source and request.manifest is None:
-                _refuse_nothing(context.source(plan), request)
-    if request.destination.is_keyed is not on_mount:
-        made_later = request.course.plans and on_mount  # a copy would make it
-        if not made_later:
-            with naming("destination"):
-                context.destination(plan).check(writing=request.course.writes)
+                _refuse_nothing(source, request)
+    made_later = request.course.plans and on_mount  # a copy would make it
+    if destination is not None and not made_later:
+        with naming("destination"):
+            destination.check(writing=request.course.writes)
+
+
+def _seen(end: Location, tree: Callable[[Plan], Tree], plan: Plan, *, on_mount: bool) -> Tree | None:
+    """The tree of an end in a bucket, or on a mount; ``None`` where it is the other kind, or is not seen."""
+    if end.is_keyed is on_mount:
+        return None
+    found = tree(plan)
+    return None if on_mount and found.file_system is None else found
 
 
 def _refuse_nothing(source: Tree, request: Request) -> None:

@@ -40,7 +40,6 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
     This is a run's last change to the destination. A run that is ``broken``, or that has failures, only gives up the
     right to write. Returns ``done``; raises ``Superseded``.
     """
-    context = replace(context, ledger=context.ledger.whole_run())
     ledger = context.ledger
     plan = ledger.read_plan()
     if broken or is_finished(ledger):

@@ -108,7 +108,7 @@ def _place_of(step: Step, event: Json) -> tuple[str, str, str]:
     """The run, the prefix of its ledger, and the prefix below which it is sealed."""
     if step.run_id is not None:
         return step.run_id(event), "", ""
-    return run_id_of(event), "" if step.whole_run else run_prefix_of(event), sealed_of(event)
+    return run_id_of(event), run_prefix_of(event), sealed_of(event)
 
 
 def _keys_of(event: Mapping[str, Any]) -> dict[str, str]:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import entry_from_row
 from fanout.model.columns import Listed
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import InvalidRequest, ItemError
-from fanout.model.segment import DestinationListing, Prunes, Segment, no_pruning
+from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.tree import BlockTarget, Source, Target, Tree, WholeSource
 
 
@@ -25,20 +24,20 @@ def _unseen(name: str) -> InvalidRequest:
 
 
 class UnseenTree:
-    """The ``ports.tree.Tree`` of a mount that this function lacks. Raises ``InvalidRequest`` for work that needs it."""
+    """The ``ports.tree.Tree`` of a mount that this function lacks. Raises ``InvalidRequest`` for each look at it.
+
+    It has no ``file_system``: whoever looks at a mount asks that first.
+    """
 
     def __init__(self, ledger: Ledger, nonce: str, name: str) -> None:
         self._ledger, self._nonce, self._name = ledger, nonce, name
         self._tokens = itertools.count()
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        """See ``ports.tree.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
-        for key in self._ledger.read(keys.destination_listing_key(segment.id), DestinationListing).files:
-            yield from self._ledger.read_rows_as(key, entry_from_row)
+        raise _unseen(self._name)
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``ports.tree.Tree``; here each comes by itself."""
-        return self.list(segment, prunes)
+        raise _unseen(self._name)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """See ``ports.tree.Tree``: the other end is asked."""

@@ -57,7 +57,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 
 def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhile: ThreadPoolExecutor) -> Json:
     """As ``summarise_transfer``; ``meanwhile`` asks and writes what nothing else waits for."""
-    ledger = context.ledger.whole_run()
+    ledger = context.ledger
     ledger.begin("summarise", context.clock.now())
     ledger.look_ahead()
     ledger.settle()
@@ -197,10 +197,11 @@ def _written(summary: SummaryDocument, known: SummaryDocument | None, ledger: Le
 
 def _segment_error(ledger: Ledger) -> RunError | None:
     """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
-    for key in ledger.keys(keys.SEGMENTS_FAILED):
-        failed = ledger.read(key, SegmentFailed)
-        if not ledger.has(keys.segment_key(failed.segment)):
-            return RunError(failed.error, failed.message)
+    for listing in (ledger, ledger.verification()):
+        for key in listing.keys(keys.SEGMENTS_FAILED):
+            failed = listing.read(key, SegmentFailed)
+            if not listing.has(keys.segment_key(failed.segment)):
+                return RunError(failed.error, failed.message)
     return None
 
 
