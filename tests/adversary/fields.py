@@ -45,6 +45,8 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
         options["limits"] = {**options.get("limits", {}), **ends}
     if "max_dollars" in ends:
         options["prices"] = {"lambda_request": price}  # so that some are refused, and some stop in the middle
+    if draw.random() < 0.2:
+        options["vanished"] = "skip"
 
 
 def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:

@@ -13,6 +13,7 @@ from tests.remedies.table import follows
 from tests.support.flow import World
 
 FOLLOW: Json = {"symlinks": "follow"}
+SKIP_VANISHED, NO_OPTIONS = {"vanished": "skip"}, dict[str, str]()
 LINK = Attributes(mode=stat.S_IFLNK | 0o777)
 
 
@@ -224,8 +225,16 @@ def nobody_deletes_any_more(lab: Lab) -> None:
     lab.start()
 
 
-def _copied_after(lab: Lab, world: World, data: str) -> Json:
-    world.list_all(world.plan(lab.request))
+@follows(Reason.SOURCE_VANISHED, 1)
+def leave_out_what_is_gone(lab: Lab) -> None:
+    lab.write("f")
+    lab.fails(Reason.SOURCE_VANISHED, during=lambda world: _copied_after(lab, world, ""))
+    lab.write("f")
+    lab.start(SKIP_VANISHED, during=lambda world: _copied_after(lab, world, "", SKIP_VANISHED))
+
+
+def _copied_after(lab: Lab, world: World, data: str, options: Json = NO_OPTIONS) -> Json:
+    world.list_all(world.plan({**lab.request, **options}))
     (lab.root / "f").write_text(data) if data else (lab.root / "f").unlink()
     world.copy_all()
     world.finish_all()

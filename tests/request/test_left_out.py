@@ -19,6 +19,7 @@ NAMES = {one for one in Reason if one.is_name}
         ({"archived": "restore"}, set(), set()),
         ({"archived": "skip"}, {Reason.SOURCE_ARCHIVED}, {Reason.SOURCE_ARCHIVED}),
         ({"on_conflict": "skip"}, NAMES, set()),
+        ({"vanished": "skip"}, {Reason.SOURCE_VANISHED}, set()),
         ({"on_conflict": "skip", "archived": "skip"}, NAMES | {Reason.SOURCE_ARCHIVED}, {Reason.SOURCE_ARCHIVED}),
     ],
 )

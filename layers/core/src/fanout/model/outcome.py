@@ -204,7 +204,9 @@ class Reason(StrEnum):
         "follow the remedy of the first name, which the message names; then retry",
     )
     SOURCE_CHANGED = _failed("source changed", _NOBODY_WRITES)
-    SOURCE_VANISHED = _failed("source vanished", _NOBODY_WRITES)
+    SOURCE_VANISHED = _failed(
+        "source vanished", f"{_NOBODY_WRITES}; or request vanished: skip, which leaves out what is gone"
+    )
     SOURCE_ARCHIVED = _failed(
         "source object is archived",
         "request archived: restore or skip, then retry; of a run that restores, retry once S3 has restored the object",

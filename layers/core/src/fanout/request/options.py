@@ -53,6 +53,13 @@ class Overwrite(StrEnum):
     IF_NEWER = "if-newer"
 
 
+class Vanished(StrEnum):
+    """The policy for entries that are gone from the source when they are copied or compared."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
 class OnConflict(StrEnum):
     """The policy for names that the destination cannot hold."""
 
@@ -190,6 +197,14 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
         Traits(FILTERS, at=1),
     ] = OnConflict.FAIL
+    vanished: Annotated[
+        Vanished,
+        Meta(
+            description="entries that somebody removes from the source after they were listed, as temporary files go:"
+            " fail: failed entries, so a sync deletes nothing; skip: left out, once the source was asked again"
+        ),
+        Traits(FILTERS, at=1, words=("ignore_missing_args",), decides=Decides.OBJECT),
+    ] = Vanished.FAIL
     archived: Annotated[
         ArchivedPolicy,
         Meta(

@@ -17,7 +17,7 @@ from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, Overwrite, Verify
+from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, Overwrite, Vanished, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
@@ -73,7 +73,12 @@ class Request(Options, frozen=True, kw_only=True):
     def left_out(self) -> frozenset[Reason]:
         """The reasons for which an entry is left out, as skipped, that is failed or rejected otherwise."""
         names = self.on_conflict is OnConflict.SKIP
-        return frozenset(one for one in Reason if one.is_name and names) | self.left_out_unseen
+        return frozenset(one for one in Reason if one.is_name and names) | self.left_out_unseen | self.left_out_gone
+
+    @property
+    def left_out_gone(self) -> frozenset[Reason]:
+        """Those of them for an entry that is not at the source any more."""
+        return frozenset({Reason.SOURCE_VANISHED} if self.vanished is Vanished.SKIP else ())
 
     @property
     def left_out_unseen(self) -> frozenset[Reason]:

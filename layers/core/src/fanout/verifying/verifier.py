@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import closing
 
 from msgspec import Struct
@@ -67,7 +67,10 @@ class Verifier:
         *,
         certifies: bool = False,
         skips_symlinks: bool = False,
+        left_out: Container[Reason] = (),
     ) -> None:
+        """``left_out`` are reasons for which an entry is left out that is failed otherwise."""
+        self._left_out = left_out
         self._skips_symlinks = skips_symlinks
         self._destination, self._limiter = destination, limiter
         self._may_lack = may_lack
@@ -114,7 +117,7 @@ class Verifier:
             outcome = Outcome.done(entry, result, here.crc64nvme or None)
             proof = proof_of(entry, here)
         else:
-            outcome = Outcome.because(entry, *problem)
+            outcome = Outcome.because(entry, *problem, left_out=self._left_out)
         if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         known = attributes_known(entry, here, self.rules)

@@ -115,7 +115,14 @@ def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
     skips = plan.request.symlinks.skips
     destination = context.destination(plan)
     verifier = Verifier(
-        destination, task.deadline, task.limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips
+        destination,
+        task.deadline,
+        task.limiter,
+        rules,
+        may_lack,
+        certifies=certifies,
+        skips_symlinks=skips,
+        left_out=plan.request.left_out_gone,
     )
     links = link_differences(shard, ledger) if plan.request.course.compares else {}
     if plan.request.between_mounts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fanout.adapters.posix.attributes import apply_link_attributes, group_by_place
 from fanout.adapters.posix.deletion import delete_listed
-from fanout.adapters.posix.errors import source_error
+from fanout.adapters.posix.errors import GONE, STALE, source_error
 from fanout.adapters.posix.file_system import PosixFileSystem
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
@@ -28,6 +28,7 @@ from fanout.model.columns import Listed, one_by_one
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import parent_of
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.tree import Tree
 
@@ -63,19 +64,29 @@ class PosixTree(PosixFileSystem):
         return entry if entry is not None and entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
-        parent, separator, name = (self._root + entry.path).rpartition("/")
+        """See ``ports.tree.Tree``; an entry has vanished where the server, asked again, has none of its name either."""
         try:
-            if self._follow and entry.kind is Kind.FILE:
-                with self._directories.hold(self._root) as root:
-                    return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry, is_same=is_as_followed)
-            with self._directories.hold(parent + separator) as directory:
-                return open_source(directory, name, entry)
+            try:
+                return self._open(entry)
+            except OSError as error:
+                if error.errno not in GONE | STALE:
+                    raise
+            self._directories.renew(parent_of(self._root + entry.path))
+            return self._open(entry)
         except ItemError as error:
             if error.reason is Reason.LINK_IN_PATH:
                 raise ItemError(Reason.SOURCE_CHANGED, "a directory of the path became a symlink") from error
             raise
         except OSError as error:
             raise source_error("open", error) from error
+
+    def _open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
+        parent, separator, name = (self._root + entry.path).rpartition("/")
+        if self._follow and entry.kind is Kind.FILE:
+            with self._directories.hold(self._root) as root:
+                return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry, is_same=is_as_followed)
+        with self._directories.hold(parent + separator) as directory:
+            return open_source(directory, name, entry)
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
         attributes = self._allowed.of(attributes, is_directory=False)
