@@ -77,9 +77,10 @@ def test_a_run_that_did_nothing_asks_for_more_time(mode: str, way_on: str) -> No
     assert ended["cause"].endswith(f"this run got no further with it: {way_on}")
 
 
-def test_a_sync_is_started_again() -> None:
+def test_a_sync_that_copied_is_started_again() -> None:
     world = filled()
     world.list_all(world.plan({**LIMITED, "mode": "sync"}))
+    world.copy_all()
     world.clock.time += 100
     ended = summarise_transfer(CAUGHT, world.context())
     assert ended["cause"].endswith("; start the request again: what is done is found unchanged")

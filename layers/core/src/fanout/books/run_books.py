@@ -41,9 +41,15 @@ class RunBooks(Struct, frozen=True):
 
 
 def run_books(
-    ledger: Ledger, error: RunError | None, add_failure: Callable[[Outcome, str], None], phase: str
+    ledger: Ledger,
+    error: RunError | None,
+    add_failure: Callable[[Outcome, str], None],
+    phase: str,
+    absent: Absent = SHARD_FAILED,
 ) -> RunBooks:
     """Add up the listing and all shards; each failure goes to ``add_failure`` with its phase.
+
+    ``absent`` says why an entry of a shard has no outcome.
 
     Raises ``LedgerBroken`` if the ledger lacks what a run that did not break off must have written.
     """
@@ -60,7 +66,6 @@ def run_books(
     books, complete, to_copy = listing_books(ledger, add, broke_off=error is not None)
     shard_seconds: list[float] = []
     shards, links = _shards(ledger, error, to_copy)
-    absent = SHARD_FAILED
     if error is not None and not is_partitioned(ledger):  # no shard was worked on
         absent = Absent(Reason.NOT_ATTEMPTED, f"the run ended before it: {error.name}")
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:

@@ -22,7 +22,7 @@ from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.round_records import whole_listing
-from fanout.shards.shard_results import copied_big_files
+from fanout.shards.shard_results import SHARD_FAILED, Absent, copied_big_files
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
 from fanout.verifying.digests import DirectoryDigests, digest_from_row, directory_of, entry_digest, whole
@@ -38,27 +38,37 @@ class Verification(Struct, frozen=True):
     verified: Verified
     failures: list[Outcome]
 
+    @property
+    def reasons(self) -> dict[Reason, int]:
+        """How many entries were not equal, or not compared, for each reason."""
+        return {one.reason: one.entries for one in self.verified.by_class}
+
     def failures_of(self, plan: Plan) -> list[Outcome]:
         """The failures that the books do not hold: those of a run that only compares are its outcomes, but extras."""
         return [one for one in self.failures if plan.request.course.writes or one.reason is Reason.EXTRA]
 
 
-def verification_of(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
-    """The results of the verification, if the request asked for it and the run got that far."""
+def verification_of(
+    plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None, absent: Absent = SHARD_FAILED
+) -> Verification | None:
+    """The results of the verification, if the request asked for it and the run got that far.
+
+    ``absent`` says why an entry was not compared.
+    """
     request = plan.request
     if error is not None:
         return None
     if request.course.compares:
         return verified_trees(found, ledger)
     if request.verifies_after is Verify.COPIED:
-        return verified_shards(found.shards, ledger)
+        return verified_shards(found.shards, ledger, absent)
     if request.verifies_after.whole_trees:
         inner = ledger.verification()
-        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
+        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify", absent), inner)
     return None
 
 
-def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
+def verified_shards(shards: list[Shard], ledger: Ledger, absent: Absent = SHARD_FAILED) -> Verification:
     """The verification of what was copied; an entry that was copied and not compared is a difference."""
     counts, failures = no_counts(), []
     copied = copied_big_files(ledger) if any(shard.blocks is not None for shard in shards) else set()
@@ -75,23 +85,23 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
                     counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
                     if outcome.result in TROUBLE:
                         failures.append(outcome)
-        failures += list(_not_verified(shard, seen, ledger))
+        failures += list(_not_verified(shard, seen, ledger, absent.message))
     compared = sum((counts[result] for result in TROUBLE), counts[Result.COPIED])
     return _with_digests(compared, failures, _reasons(failures), ledger)
 
 
-def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
+def _not_verified(shard: Shard, seen: set[int], ledger: Ledger, why: str) -> Iterator[Outcome]:
     if shard.blocks is not None:
         if len(seen) < shard.items:
             entry = ledger.read_big_file(shard.key).entry
-            message = f"{shard.items - len(seen)} blocks were not verified"
+            message = f"{shard.items - len(seen)} blocks were not verified: {why}"
             yield Outcome.because(entry, Reason.NOT_VERIFIED, message)
         return
     for file in ledger.outcome_files(shard.id):
         if not indexes_of(file.ranges) <= seen:
             for index, outcome in ledger.read_outcomes(file):
                 if index not in seen and outcome.result is Result.COPIED:
-                    yield outcome.instead(Reason.NOT_VERIFIED, "the verification of its shard failed")
+                    yield outcome.instead(Reason.NOT_VERIFIED, f"its shard was not verified: {why}")
 
 
 def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:

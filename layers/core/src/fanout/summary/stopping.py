@@ -6,12 +6,14 @@
 | `sync`           | again: finds done unchanged    | again, with a higher limit                           |
 | any other        | keeps nothing: again, with a higher limit | the same                                  |
 
-A run got further if it listed, copied, proved or deleted an entry that no run before it in its chain had, or read a
-block for a proof.
+A run got further if it copied or deleted an entry; one that another resumes also if it listed or proved an entry that
+no run before it in its chain had, or read a block for a proof. What another run would list and compare again is not
+further.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 
 from fanout.books.run_books import RunBooks
@@ -24,24 +26,42 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files
-from fanout.shards.shard_results import ShardResult
+from fanout.shards.partitioned import is_partitioned
+from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult
 from fanout.verifying.moved import Proven
 
 _LIMITS = {OutOfTime.__name__: "limits.max_seconds", OutOfBudget.__name__: "limits.max_dollars"}
 
 
-def stopped_by_limit(
-    plan: Plan, found: RunBooks, error: RunError | None, ledger: Ledger, now: float
-) -> RunError | None:
-    """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped."""
+# Reasons of entries that no task came to. None of them is a difference.
+_NOT_REACHED = (Reason.SHARD_FAILED, Reason.NOT_VERIFIED)
+
+
+def limit_passed(plan: Plan, ledger: Ledger, now: float) -> RunError | None:
+    """The error of a run whose own limit stops it by now; ``None`` for none."""
     ends_at, limits = plan.ends_at, plan.request.limits
-    stopped = error.name == INFRASTRUCTURE if error is not None else found.reasons.get(Reason.SHARD_FAILED, 0) > 0
-    if not stopped:
-        return error
     if ends_at is not None and limits.max_seconds is not None and now >= ends_at:
         return RunError(OutOfTime.__name__, str(OutOfTime(limits.max_seconds)))
     spent = over_budget(plan, ledger, now)
-    return error if spent is None else RunError(OutOfBudget.__name__, str(spent))
+    return None if spent is None else RunError(OutOfBudget.__name__, str(spent))
+
+
+def absent_by(plan: Plan, ledger: Ledger, now: float) -> Absent:
+    """Why an entry of a shard has no outcome: the limit that stopped the run by now, or nobody knows."""
+    passed = limit_passed(plan, ledger, now) if is_partitioned(ledger) else None
+    return SHARD_FAILED if passed is None else Absent(Reason.SHARD_FAILED, passed.message)
+
+
+def stopped_by_limit(
+    plan: Plan, reasons: Mapping[Reason, int], error: RunError | None, ledger: Ledger, now: float
+) -> RunError | None:
+    """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped.
+
+    ``reasons`` count the entries that were not copied, or not compared.
+    """
+    left = any(reasons.get(reason, 0) for reason in _NOT_REACHED)
+    stopped = error.name == INFRASTRUCTURE if error is not None else left
+    return (limit_passed(plan, ledger, now) or error) if stopped else error
 
 
 def with_way_on(
@@ -51,7 +71,7 @@ def with_way_on(
     if error is None or error.name not in _LIMITS:
         return error
     course, limit = plan.request.course, _LIMITS[error.name]
-    further = course.writes and _got_further(found, deleted, ledger)
+    further = course.writes and _got_further(found, deleted, ledger, resumable=course.resumable)
     way_on = "start the request again"
     if course.resumable:
         way_on += f" with resume_from {plan.run_id}"
@@ -65,9 +85,11 @@ def with_way_on(
     return RunError(error.name, f"{error.message}; {way_on}")
 
 
-def _got_further(found: RunBooks, deleted: ShardResult, ledger: Ledger) -> bool:
+def _got_further(found: RunBooks, deleted: ShardResult, ledger: Ledger, *, resumable: bool) -> bool:
     done = found.books.by_result[Result.COPIED] + deleted.results[Result.DELETED]
-    return done.entries > 0 or _listed_anew(ledger) or _proven_anew(ledger.verification())
+    if done.entries or not resumable:
+        return done.entries > 0
+    return _listed_anew(ledger) or _proven_anew(ledger.verification())
 
 
 def _listed_anew(ledger: Ledger) -> bool:
@@ -83,7 +105,7 @@ def _listed_anew(ledger: Ledger) -> bool:
 
 
 def _proven_anew(comparison: Ledger) -> bool:
-    """Whether the comparison of a move proved an entry, or read a block of one, that no earlier one had."""
+    """Whether the comparison proved an entry, or read a block of one, that no earlier one had."""
     if any(_read_anew(part, comparison) for parts in parts_of_big_files(comparison).values() for part in parts):
         return True
     read = (comparison.read(key, Proven) for key in comparison.keys(keys.PROVEN))

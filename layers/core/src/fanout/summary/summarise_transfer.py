@@ -37,7 +37,7 @@ from fanout.shards.tasks.unread_entries import unread_notes
 from fanout.shards.unset_directories import directories_failed, unset_notes
 from fanout.summary.issue_certificate import RunTimes, issue_certificate
 from fanout.summary.planned import planned_books, planned_run
-from fanout.summary.stopping import stopped_by_limit, with_way_on
+from fanout.summary.stopping import absent_by, stopped_by_limit, with_way_on
 from fanout.turns.withdrawal import owes_nothing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
@@ -69,18 +69,22 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     course = plan.request.course
+    stopped_at = context.clock.now()
+    absent = absent_by(plan, ledger, stopped_at)
     planned = planned_run(plan, ledger) if course.plans and error is None else None
     if planned is not None:
         found = planned_books(ledger, failures.add)
     elif course.goes_back:
         found = RunBooks(Books(), complete=True, shards=[], failures=[])
     else:
-        found = run_books(ledger, error, failures.add, "copy" if course.writes else "verify")
-    error = stopped_by_limit(plan, found, error, ledger, context.clock.now())
+        found = run_books(ledger, error, failures.add, "copy" if course.writes else "verify", absent)
+    error = stopped_by_limit(plan, found.reasons, error, ledger, stopped_at)
     deleted = deletion_results(ledger)
+    verification = verification_of(plan, ledger, found, error, absent)
+    if verification is not None:
+        error = stopped_by_limit(plan, verification.reasons, error, ledger, stopped_at)
     error = with_way_on(error, plan, found, deleted, ledger)
     unset = directories_failed(ledger)
-    verification = verification_of(plan, ledger, found, error)
     differences = verification.failures_of(plan) if verification else []
     for phase, outcomes in (("finish", [*unset.values()]), ("delete", deleted.failures), ("verify", differences)):
         for outcome in outcomes:
@@ -95,7 +99,7 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     phases = _phases(ledger, now)
     seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
     books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
-    verified = verification.verified if verification else None
+    verified = verification.verified if verification and error is None else None
     published = ledger.find(keys.PUBLISHED, Published)
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
     if ending.status is Status.SUCCEEDED:  # unless a phase did not bring about what it is for

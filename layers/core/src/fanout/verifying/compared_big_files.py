@@ -29,7 +29,8 @@ def compared_big_files(ledger: Ledger) -> Iterator[ComparedEntry]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
     plan = ledger.read_plan()
-    rules, left_out, pins_copies = rules_of(plan, ledger), plan.request.left_out_unseen, plan.proves_move
+    rules, left_out = rules_of(plan, ledger), plan.request.left_out_unseen
+    pins_copies = plan.proves_move or bool(plan.resumes)  # blocks that earlier runs read are among them
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)

@@ -1,4 +1,4 @@
-"""Finds what the comparisons of the runs that a move resumes have proven.
+"""Finds what the comparisons of the runs that a run resumes have proven.
 
 | an entry that an earlier comparison found equal         | the comparison of this run      |
 |---------------------------------------------------------|---------------------------------|
@@ -11,9 +11,9 @@
 Between two mounts, where no function sees both ends, DigestShard takes the checksum of a file that is listed as it was
 (``same_source``), and VerifyShard looks at the copy.
 
-Only comparisons with the same rules count. The deletion looks at both ends again, whoever proved the entry.
+Only comparisons with the same rules count. The deletion of a move looks at both ends again, whoever proved the entry.
 
-Finds the blocks of big files that the comparisons of the runs that a move resumes have read.
+Finds the blocks of big files that the comparisons of the runs that a run resumes have read.
 
 | a block that an earlier comparison read | is taken over where                                        |
 |-----------------------------------------|------------------------------------------------------------|
@@ -156,8 +156,8 @@ class EarlierProof(Struct, frozen=True):
 
 
 def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
-    """Write which files hold proofs that count in the comparison of a resumed move. Raises ``LedgerBroken``."""
-    if not plan.proves_move or not plan.resumes or plan.request.certificate:
+    """Write which files hold proofs that count in the comparison of a resumed run. Raises ``LedgerBroken``."""
+    if not plan.resumes or plan.request.certificate:
         return
     earlier = [ledger.of_run(run_id).verification() for run_id in plan.resumes]
     alike = [one for one in earlier if _compares_alike(plan, ledger, one)]
@@ -197,8 +197,8 @@ def big_files_before(plan: Plan, ledger: Ledger) -> list[EarlierBigFile]:
 
 
 def _known(plan: Plan, ledger: Ledger) -> EarlierProofs:
-    """The proofs that count; none for all but a resumed move's comparison."""
-    if not plan.proves_move or not plan.resumes or not ledger.has(keys.EARLIER_PROOFS):
+    """The proofs that count; none for all but the comparison inside a resumed run."""
+    if not ledger.is_verification or not plan.resumes or not ledger.has(keys.EARLIER_PROOFS):
         return EarlierProofs([])
     return ledger.read(keys.EARLIER_PROOFS, EarlierProofs)
 

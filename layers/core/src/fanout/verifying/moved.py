@@ -1,4 +1,4 @@
-"""Writes the entries that a VerifyShard of a move found equal, as shards to delete at the source.
+"""Writes the entries that a VerifyShard inside a run found equal: a move deletes them, and a retry takes them over.
 
 Directories get separate shards, because one is deleted only when it is empty, and names of files with several, because
 one task deletes all names of a file. ``replaces`` of a proven entry pins the
@@ -84,10 +84,25 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
         kind: write_deletion(f"{shard_id}-{name}-{kind}", entries, ledger) for kind, entries in held.items() if entries
     }
     deletions = [Deletion(shard, kind == "directories") for kind, shard in written.items() if kind != "names"]
-    paths = [entry.path for entries in held.values() for entry in entries]
-    ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
     names = [shard for kind, shard in written.items() if kind == "names"]
-    proven = Proven(deletions, *ends, taken_over, names)
+    ends = _ends(entry for entries in held.values() for entry in entries)
+    return _written(shard_id, name, Proven(deletions, *ends, taken_over, names), ledger)
+
+
+def write_proofs(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int) -> Proven:
+    """The same for the run that resumes one which deletes nothing: one shard, without directories."""
+    files = [entry for entry in equal if entry.kind is not Kind.DIRECTORY]
+    deletions = [Deletion(write_deletion(f"{shard_id}-{name}", files, ledger), directories=False)] if files else []
+    return _written(shard_id, name, Proven(deletions, *_ends(files), taken_over), ledger)
+
+
+def _ends(entries: Iterable[Entry]) -> tuple[str, str]:
+    """The first and the last path."""
+    paths = [entry.path for entry in entries]
+    return (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
+
+
+def _written(shard_id: str, name: str, proven: Proven, ledger: Ledger) -> Proven:
     ledger.write(keys.proven_key(shard_id, name), proven)
     return proven
 

@@ -31,7 +31,7 @@ from fanout.shards.tasks.shard_task import ShardTask, too_large
 from fanout.shards.tasks.unread_entries import write_unread
 from fanout.verifying.digests import DirectoryDigests, digest_row, entry_digest
 from fanout.verifying.earlier_proofs import EarlierProof, proofs_about
-from fanout.verifying.moved import in_move, pin_of_directory, write_proven
+from fanout.verifying.moved import in_move, pin_of_directory, write_proofs, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.sums.seen import UnreadEnd
 from fanout.verifying.verifier import ComparedEntry, ToCompare, Verifier
@@ -194,11 +194,12 @@ def _verify(
         write_unread(shard.id, nonce, outcomes, ledger)
         if verifier.certifies:
             write_certified(shard.id, nonce, certified, ledger)
-        if plan.proves_move:
+        if ledger.is_verification:  # for the deletion of a move, and for the run that resumes this one
             proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
             equal = (replace(entries[index], replaces=pins[index][0], etag=pins[index][1]) for index in proven)
             taken_over = len(set(proven) - {index for index, _ in rest})
-            write_proven(shard.id, nonce, equal, ledger, taken_over)
+            write = write_proven if plan.proves_move else write_proofs
+            write(shard.id, nonce, equal, ledger, taken_over)
         ledger.write_outcomes(outcomes_id, nonce, outcomes, tally(outcomes.values()))
     return outcomes
 
