@@ -58,9 +58,10 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.SOURCE_ROOT: ("CheckMount",),
     keys.DESTINATION_ROOT: ("CheckMount",),
     keys.VERSION_BEFORE: ("CheckMount",),
-    keys.SOURCE_FENCED: ("CheckMount",),
-    # The mark, and the runs that were not fenced; one pattern, for the policy of ShortWay is as long as it may be.
-    keys.FENCED.replace(".json", "*"): ("CheckMount",),
+    # The marks at both ends, and the runs that were not fenced; the directories that the run stages in. A pattern each,
+    # for the policy of ShortWay is as long as it may be.
+    "fencing/*fenced*": ("CheckMount",),
+    "fencing/*staged.json": ("CheckMount",),
     "segments/round-*": ("PlanTransfer", "GatherSegments", "BeginVerification"),
     keys.SEGMENTS_DONE + "*": ("ListSegment",),
     keys.SEGMENTS_FAILED + "*": ("ListSegment",),

@@ -11,7 +11,7 @@ import pytest
 from msgspec import convert
 
 from fanout.adapters.posix import target
-from fanout.adapters.posix.target import SharedDescriptor
+from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree

@@ -68,7 +68,7 @@ def test_a_move_that_was_fenced_at_its_source_deletes_nothing_more(tmp_path: Pat
     world = copied(tmp_path)
     inner = compared(world)
     begin_deletion(inner.context())
-    later = world_of(tmp_path, "run-2")
+    later = world_of(tmp_path, "run-2", world.store)
     later.list_all(later.plan({**MOVE, "source": "efs:///out", "destination": "efs:///in"}))
     contents = held(tmp_path / "in")
     for shard in to_delete(inner):

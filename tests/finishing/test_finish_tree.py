@@ -208,7 +208,7 @@ def test_a_staging_directory_that_was_swapped_before_the_end_is_left_alone_with_
     summary = world.end()
     assert summary["status"] == "SUCCEEDED"
     [note] = summary["notes"]
-    assert note.startswith("out/.fanout-staging-run-1 is no directory any more")
+    assert note.startswith("/out/.fanout-staging-run-1 is no directory any more")
     assert os.path.lexists(staging)
     assert (tmp_path / "outside/precious").read_text() == "precious"
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["precious"]

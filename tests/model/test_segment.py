@@ -94,6 +94,6 @@ def test_few_segments_hand_back_early_and_in_many_pieces() -> None:
 
 @given(st.lists(st.text(alphabet="ab/\udcff", max_size=4), min_size=6, max_size=6))
 def test_a_segment_comes_back_from_its_row(texts: list[str]) -> None:
-    bounds = Segment(texts[0], texts[1], texts[2], texts[3], (texts[4],))
+    bounds = Segment("0001", texts[1], texts[2], texts[3], (texts[4],))
     segment = replace(bounds, unlisted=texts[5], budget_entries=7, budget_seconds=1.5, ways=3)
     assert convert(to_builtins(segment), Segment) == segment

@@ -24,8 +24,10 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.ports.store import WorkStore
 from tests.runs.zombies import Zombie, frozen
 from tests.support.flow import World
+from tests.support.memory_store import MemoryStore
 from tests.support.mounts import REQUEST, world_of
 from tests.support.renaming import others_rename
 
@@ -33,9 +35,18 @@ SYNC = {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 99.0}}
 BIG = 9 * units.MIB
 
 
+# The work buckets of the stacks, by mount.
+STORES: dict[Path, WorkStore] = {}
+
+
+def of_one_stack(mount: Path, run_id: str = "run-1") -> World:
+    """A run of the stack that all runs at this mount are of: it knows what the others have noted."""
+    return world_of(mount, run_id, STORES.setdefault(mount, MemoryStore()))
+
+
 def begun(mount: Path, request: Json = REQUEST) -> World:
     """A run up to where it copies."""
-    world = world_of(mount)
+    world = of_one_stack(mount)
     world.list_all(world.plan(request))
     partition_shards(world.context())
     return world
@@ -55,7 +66,7 @@ def own_tree(world: World) -> PosixTree:
 
 def assert_overtaken(mount: Path, zombie: Zombie, expected: Callable[[], Any], request: Json = REQUEST) -> None:
     """A later run ends green, then the zombie goes on and changes nothing."""
-    later = world_of(mount, "run-2")
+    later = of_one_stack(mount, "run-2")
     summary = later.run({**request, "verify": "all"})
     assert (summary["status"], summary["balanced"]) == ("SUCCEEDED", True), summary
     before = expected()
@@ -189,7 +200,7 @@ def test_a_run_that_resumes_a_stopped_one_fences_it_too(tmp_path: Path) -> None:
     (tmp_path / "in/file").write_bytes(b"old")
     world = begun(tmp_path)
     zombie = frozen(lambda: copy(world), os, "rename")
-    later = world_of(tmp_path, "run-2")
+    later = of_one_stack(tmp_path, "run-2")
     later.store, later.clock, later.nonces = world.store, world.clock, world.nonces
     assert later.run({"resume_from": "run-1", "verify": "all"})["status"] == "SUCCEEDED"
     inode = (tmp_path / "out/file").stat().st_ino
@@ -211,7 +222,7 @@ def test_a_function_that_goes_on_staging_is_fenced_too(tmp_path: Path) -> None:
     world = begun(tmp_path)
     zombie = frozen(lambda: again_and_again(world), PosixTree, "small_files_from")
     os.kill(zombie.pid, signal.SIGCONT)
-    later = world_of(tmp_path, "run-2")
+    later = of_one_stack(tmp_path, "run-2")
     later.plan(REQUEST)
     assert zombie.wake() == "Superseded"
     assert [path.name for path in (tmp_path / "out").glob(".fanout-*")] == [".fanout-staging-run-2"]

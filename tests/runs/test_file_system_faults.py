@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ListingIncomplete, Transient
+from fanout.model.file_system import Staged
 from tests.support.mounts import REQUEST, copied, files, fill, listed, reasons, world_of
 
 
@@ -158,11 +161,16 @@ def test_a_symlink_swapped_into_the_path_during_the_copy_leads_nobody_outside(
 
 def test_what_a_stopped_run_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     fill(tmp_path, "f")
-    for name in ("stopped", "probe-p", "doctor-d"):
+    for name in ("stopped", "probe-p", "doctor-d", "theirs"):
         (tmp_path / f"out/.fanout-staging-{name}/attempt-0").mkdir(parents=True)
         (tmp_path / f"out/.fanout-staging-{name}/attempt-0/0").write_text("half")
     (tmp_path / "out/.fanout-staging-link").symlink_to(tmp_path / "in")
-    assert world_of(tmp_path).run(REQUEST)["status"] == "SUCCEEDED"
+    world, stopped = world_of(tmp_path), (tmp_path / "out/.fanout-staging-stopped").stat()
+    Ledger(world.store, "stopped").write(keys.STAGED, Staged(str(stopped.st_ino), stopped.st_uid))
+    summary = world.run(REQUEST)
+    assert summary["status"] == "SUCCEEDED"
+    [note] = summary["notes"]
+    assert "/out/.fanout-staging-theirs is a directory that no ledger of this stack notes" in note
     left_over = {path.name.removeprefix(".fanout-staging-") for path in (tmp_path / "out").iterdir()}
-    assert left_over == {"f", "probe-p", "doctor-d", "link"}  # what is not a run's stays
+    assert left_over == {"f", "probe-p", "doctor-d", "link", "theirs"}  # what is not a run's stays
     assert files(tmp_path / "in") == {"f": "content of f"}

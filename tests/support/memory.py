@@ -16,9 +16,10 @@ from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, MadeEntry
 from fanout.model.errors import ItemError
+from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
-from fanout.ports.file_system import fence_any
+from fanout.ports.file_system import Fenced, fence_any, made_nothing
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
@@ -256,14 +257,21 @@ class MemoryTree:
         """Memory is seen by one name."""
         return None
 
+    def recall(self, noted: Callable[[], Staged | None]) -> None:
+        """Nothing is staged."""
+
+    def staged(self) -> Staged | None:
+        return None
+
     def fence(
         self,
         known: Sequence[Fence],
         concurrent: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
-    ) -> bool:
+        made_by: Callable[[str], Collection[Staged]] = made_nothing,
+    ) -> Fenced:
         """Nobody else writes."""
-        return True
+        return Fenced(whole=True)
 
     def end_copies(self) -> None:
         """Nothing is staged."""

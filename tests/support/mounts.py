@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.file_system import Staged
+from fanout.ports.store import WorkStore
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
+from tests.support.memory_store import MemoryStore
 
 REQUEST = {"source": "efs:///in", "destination": "efs:///out"}
 
@@ -19,6 +23,19 @@ def writable(tree: PosixTree) -> PosixTree:
     """The tree, as CheckMount leaves it."""
     tree.check(writing=True)
     return tree
+
+
+def noted(*directories: Path) -> Callable[[str], list[Staged]]:
+    """A ledger of any run that says that it made these directories."""
+    found = [directory.stat() for directory in directories]
+    return lambda _run_id: [Staged(str(one.st_ino), one.st_uid) for one in found]
+
+
+def fence(later: PosixTree, place: str, tree: PosixTree) -> bool:
+    """Take the right to write from a run, whose directory is at ``place``, as its ledger notes it."""
+    staged = tree.staged()
+    assert staged is not None
+    return later._staging.fence(place, tree._token.run_id, [staged]).removed
 
 
 def write_whole(tree: PosixTree, path: str, data: bytes = b"data") -> None:
@@ -31,9 +48,11 @@ def write_whole(tree: PosixTree, path: str, data: bytes = b"data") -> None:
         target.abort()
 
 
-def world_of(mount: Path, run_id: str = "run-1") -> World:
+def world_of(mount: Path, run_id: str = "run-1", store: WorkStore | None = None) -> World:
+    """A run of a stack of its own, or of the one with this work bucket: it fences those whose ledgers it can read."""
     source = PosixTree(mount, "in", run_id, "source", "source")
-    return World(source=source, destination=PosixTree(mount, "out", run_id, "n"), run_id=run_id)
+    destination = PosixTree(mount, "out", run_id, "n")
+    return World(source=source, destination=destination, run_id=run_id, store=store or MemoryStore())
 
 
 def fill(mount: Path, *paths: str) -> Path:

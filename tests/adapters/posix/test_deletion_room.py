@@ -12,7 +12,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.ports.turns import Fence
-from tests.support.mounts import writable
+from tests.support.mounts import noted, writable
 
 Delete = Callable[[PosixTree, Path, str], ItemError | None]
 
@@ -105,7 +105,8 @@ def test_no_staging_directory_lies_elsewhere(tmp_path: Path, place: str, run_id:
         held.mkdir(parents=True)
         (held / "file").write_text("theirs")
     before = sorted(tmp_path.rglob("*"))
-    assert tree.fence([Fence(place, run_id)], lambda: ["x"])
+    made_by = noted(tmp_path / ".fanout-staging-x", tmp_path / "data/tree/.fanout-staging-x", tmp_path / "data/beside")
+    assert tree.fence([Fence(place, run_id)], lambda: ["x"], made_by=made_by).whole
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -25,6 +25,7 @@ from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns, writers_from_bytes
 from tests.support.flow import World
 from tests.support.memory_store import MemoryStore
+from tests.support.mounts import noted
 from tests.support.nobody import as_nobody, open_directory
 
 LIST = "locks/mounts/data.json"
@@ -222,9 +223,10 @@ def test_a_directory_that_can_not_be_removed_fails_the_run_that_writes_there_and
         def attempt() -> list[Any]:
             tree = PosixTree(mount, "out", "next", "n")
             tree.check(writing=True)
-            reached = tree.fence([Fence("elsewhere/", "lost")], lambda: {"lost"})
+            made_by = noted(mount / "elsewhere/.fanout-staging-lost", mount / "out/.fanout-staging-lost")
+            reached = tree.fence([Fence("elsewhere/", "lost")], lambda: {"lost"}, made_by=made_by).whole
             try:
-                return [reached, tree.fence([Fence("out/", "lost")], frozenset)]
+                return [reached, tree.fence([Fence("out/", "lost")], frozenset, made_by=made_by).whole]
             except AccessDenied as error:
                 return [reached, str(error)]
 
@@ -242,7 +244,7 @@ def test_a_function_that_does_not_stop_writing_fails_the_check_for_now(
     monkeypatch.setattr(removal, "REMOVAL_SECONDS", 0.1)
     monkeypatch.setattr(removal, "_is_gone", lambda *_: False)
     with pytest.raises(Transient, match="has not ended"):
-        tree.fence([], frozenset)
+        tree.fence([], frozenset, made_by=noted(tmp_path / "out/.fanout-staging-lost"))
 
 
 def test_nobody_is_fenced_behind_a_symlink_or_where_nothing_is(tmp_path: Path) -> None:
@@ -252,7 +254,8 @@ def test_nobody_is_fenced_behind_a_symlink_or_where_nothing_is(tmp_path: Path) -
     tree = PosixTree(tmp_path, "out", "next", "n")
     tree.check(writing=True)
     places = [Fence(place, "lost") for place in ("link/", "gone/", "file/", "out/")]
-    assert tree.fence(places, frozenset)
+    made_by = noted(tmp_path / "real/.fanout-staging-lost")
+    assert tree.fence(places, frozenset, made_by=made_by) == (True, ())
     assert (tmp_path / "real/.fanout-staging-lost").is_dir()
 
 
@@ -292,5 +295,5 @@ def test_a_root_that_cannot_be_looked_at_is_tried_again(tmp_path: Path, monkeypa
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(Transient, match="looking for other runs"):
+    with pytest.raises(Transient, match=r"looking (for other runs|into)"):
         check_mount(world.context())

@@ -18,7 +18,7 @@ from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded
 from fanout.model.segment import Segment
-from tests.support.mounts import writable
+from tests.support.mounts import fence, writable
 from tests.support.renaming import others_rename
 from tests.support.syncs import names, write
 
@@ -176,7 +176,7 @@ def test_a_run_that_was_fenced_a_moment_ago_makes_no_directory_for_what_it_canno
     tmp_path: Path, tree: PosixTree, make: Callable[[PosixTree, str], None]
 ) -> None:
     copy(tree, "d/first")
-    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    assert fence(PosixTree(tmp_path, "tree", "later", "attempt"), "tree/", tree)
     for path in ("d/second", "new/second"):
         with pytest.raises(Superseded):
             make(tree, path)

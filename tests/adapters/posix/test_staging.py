@@ -17,7 +17,7 @@ from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Superseded, Transient
-from tests.support.mounts import writable, write_whole
+from tests.support.mounts import fence, writable, write_whole
 from tests.support.renaming import others_rename
 
 
@@ -142,7 +142,7 @@ def test_what_is_tried_at_the_destination_makes_no_directory_and_leaves_nothing(
 
 @pytest.mark.parametrize("ask", ["limitations", "has_hard_links", "clock_ns", "mark"])
 def test_a_run_that_was_fenced_tries_nothing(tmp_path: Path, tree: PosixTree, ask: str) -> None:
-    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    assert fence(PosixTree(tmp_path, "tree", "later", "attempt"), "tree/", tree)
     with pytest.raises(Superseded):
         getattr(tree, ask)()
     assert list((tmp_path / "tree").iterdir()) == []
@@ -247,6 +247,6 @@ def test_the_end_of_copies_leaves_blocks_of_big_files_and_what_other_attempts_fi
 
 
 def test_copies_of_a_run_that_was_fenced_are_not_ended(tmp_path: Path, tree: PosixTree) -> None:
-    assert PosixTree(tmp_path, "tree", "later", "attempt")._staging.fence("tree/", "run")
+    assert fence(PosixTree(tmp_path, "tree", "later", "attempt"), "tree/", tree)
     with pytest.raises(Superseded):
         tree.end_copies()

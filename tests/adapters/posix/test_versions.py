@@ -14,6 +14,7 @@ from fanout.model.deadline import NEVER
 from fanout.model.errors import InvalidRequest, Superseded, Transient
 from fanout.ports.turns import Fence
 from tests.adapters.posix.versions import tree_of
+from tests.support.mounts import noted
 
 
 def versions_of(mount: Path, run_id: str) -> PosixVersions:
@@ -127,12 +128,13 @@ def test_a_function_that_was_frozen_before_its_step_changes_nothing_after_a_late
     published(tmp_path, "v0")
     published(tmp_path, "v1")
     old, later = versions_of(tmp_path, "v2"), tree_of(tmp_path, "v3")
+    staging = tmp_path / "site/versions/.fanout-staging-v2"
     rename, held = os.rename, list[str]()
 
     def frozen(source: str, target: str, **places: int) -> None:
         if not held:
             held.append(source)
-            assert later.fence([Fence("site/versions/", "v2")], tuple)
+            assert later.fence([Fence("site/versions/", "v2")], tuple, made_by=noted(staging)).whole
         rename(source, target, **places)
 
     monkeypatch.setattr(os, "rename", frozen)

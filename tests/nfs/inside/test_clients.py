@@ -17,7 +17,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.turns import Fence
 from tests.nfs.inside.mounts import POINT_USER, Mounts
-from tests.support.mounts import REQUEST, world_of, writable, write_whole
+from tests.support.mounts import REQUEST, noted, world_of, writable, write_whole
 from tests.support.syncs import names, write
 
 
@@ -27,7 +27,8 @@ def test_a_fence_of_another_client_stops_what_is_under_way(mounts: Mounts) -> No
     target = tree.create(Entry("d/late", Kind.FILE, 4), Attributes())
     target.write(0, b"late")
     later = writable(PosixTree(mounts.b, "tree", "new", "attempt"))
-    assert later.fence([Fence("tree/", "old")], lambda: ())
+    made_by = noted(mounts.b / "tree/.fanout-staging-old")
+    assert later.fence([Fence("tree/", "old")], lambda: (), made_by=made_by) == (True, ())
     with pytest.raises(Superseded):
         target.commit(NO_BYTES)
     target.abort()

@@ -12,6 +12,7 @@ from fanout.model.books import Books, Count
 from fanout.model.entry import Kind
 from fanout.model.errors import RunError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.request.course import Mode
 from fanout.request.plan import Origin
 from fanout.verifying.verify_rules import NotCompared
@@ -114,12 +115,12 @@ class Published(Struct, frozen=True):
     ``linked`` are entries that got names of files of the version before; ``removed`` are versions that were not kept.
     """
 
-    version: str
-    before: str
-    link: str
+    version: PlainName
+    before: PlainNameOrNone
+    link: PlainName
     at: float
     linked: Count
-    removed: list[str] = field(default_factory=list)
+    removed: list[PlainName] = field(default_factory=list)
 
 
 class Planned(Struct, frozen=True):
@@ -149,7 +150,7 @@ class Skipped(Struct, frozen=True):
     """Why a run did nothing, and which run does its work."""
 
     reason: str
-    holder: str
+    holder: PlainName
 
 
 class EarlierRun(Struct, frozen=True):
@@ -159,7 +160,7 @@ class EarlierRun(Struct, frozen=True):
     where there is none.
     """
 
-    run_id: str
+    run_id: PlainName
     status: Status
     began: str
     ended: str
@@ -175,7 +176,7 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     ``earlier`` is the last run with the same source, destination and mode; ``None`` if there is none on record.
     """
 
-    run_id: str
+    run_id: PlainName
     status: Status
     error: RunError | None = None
     mode: Mode

@@ -14,6 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_from_row
 from fanout.model.entry import Entry, MadeEntry
 from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import version_place
 from fanout.request.plan import Plan
@@ -26,8 +27,8 @@ class VersionBefore(Struct, frozen=True):
     files of that version since it was published, which moved their ctimes.
     """
 
-    version: str
-    others: tuple[str, ...] = ()
+    version: PlainNameOrNone
+    others: tuple[PlainName, ...] = ()
 
 
 class Sealed(Struct, frozen=True):

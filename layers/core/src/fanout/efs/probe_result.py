@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState
 from fanout.model.errors import RunError
+from fanout.model.path_rules import PlainName
 
 
 class ProbeStatus(StrEnum):
@@ -130,7 +131,7 @@ class ProbeResult(Struct, frozen=True):
     Times are seconds since 1970.
     """
 
-    probe_id: str
+    probe_id: PlainName
     status: ProbeStatus
     error: RunError | None
     mount: str

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from fanout.facts import tuning
 from fanout.ledger import keys
+from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.model.shard import Shard
 from fanout.shards.packing import target_seconds
 
@@ -33,7 +34,7 @@ class LinkRange(Struct, frozen=True):
     """Rows of a shard of links, and the id of the shard that copies their files; empty where none is copied."""
 
     shard: Shard
-    copied_by: str
+    copied_by: PlainNameOrNone
     first: int
     end: int
 
@@ -56,7 +57,7 @@ class ClosedFile(Struct, frozen=True):
 class FinishShard(Struct, frozen=True, omit_defaults=True):
     """The work of one FinishShard; ``directories`` are files in groups, of which a later file has newer attributes."""
 
-    id: str
+    id: PlainName
     big_files: tuple[str, ...] = ()
     links: tuple[LinkRange, ...] = ()
     directories: tuple[tuple[MadeFile, ...], ...] = ()

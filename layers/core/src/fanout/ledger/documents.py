@@ -11,6 +11,7 @@ from msgspec import Struct, convert, to_builtins
 from fanout.model.books import Count
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.outcome import Result
+from fanout.model.path_rules import PlainName
 
 D = TypeVar("D", bound=Struct)
 # Indexes of entries of a shard that have an outcome: the first, and the one after the last.
@@ -93,7 +94,7 @@ class RawRequest(Struct, frozen=True):
 class SegmentFailed(Struct, frozen=True):
     """Why a segment could not be listed: the name of the error, and its message."""
 
-    segment: str
+    segment: PlainName
     error: str
     message: str
 

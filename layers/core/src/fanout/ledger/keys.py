@@ -53,10 +53,13 @@ OWNERS = "owners.json"
 FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
+# The directory that the run stages in.
+STAGED = "fencing/staged.json"
 # The same at the source of a move.
 SOURCE_FENCED = "fencing/source-fenced.json"
 SOURCE_FINISHED = "fencing/source-finished.json"
 SOURCE_WITHDRAWN = "fencing/source-withdrawn.json"
+SOURCE_STAGED = "fencing/source-staged.json"
 # The version that is published when a run begins, and what the run published.
 PUBLISH = "publish"
 VERSION_BEFORE = "version-before.json"

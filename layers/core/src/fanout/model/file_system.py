@@ -37,6 +37,16 @@ class Reading(Struct, frozen=True):
     value: float
 
 
+class Staged(Struct, frozen=True):
+    """The directory that a run stages in at an end, as CheckMount made it: its inode, and the user who owns it.
+
+    The ledger holds it, so that no function takes another directory of that name for it.
+    """
+
+    inode: str
+    owner: int
+
+
 class Described(Struct, frozen=True):
     """A file system as EFS describes it; sizes by storage class in bytes."""
 

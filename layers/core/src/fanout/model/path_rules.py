@@ -9,6 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from fanout.facts import aws
 from fanout.model.outcome import Reason
@@ -29,6 +32,13 @@ NO_NAMES = {"": Reason.NAME_EMPTY, ".": Reason.NAME_DOT, "..": Reason.NAME_DOT}
 LEADS_ELSEWHERE = frozenset(
     {Reason.NAME_ABSOLUTE, Reason.NAME_NUL, Reason.NAME_EMPTY, Reason.NAME_DOT, Reason.NAME_RESERVED}
 )
+
+# A name that a document gives and that becomes part of a path: one component, whatever length a file system takes.
+# Who decodes the document refuses any other, so no adapter has to look again.
+_PLAIN: Final = r"(?!\.{1,2}\Z)[^/\x00]+\Z"
+PlainName = Annotated[str, Meta(pattern=rf"\A{_PLAIN}")]
+# The same, or empty where there is none.
+PlainNameOrNone = Annotated[str, Meta(pattern=rf"\A(?:\Z|{_PLAIN})")]
 
 DEFAULT_DIRECTORY_MODE = 0o755
 # The mode of a new directory until it gets its own. The sticky bit has no effect if no other user may write. It tells

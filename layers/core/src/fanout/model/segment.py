@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fanout.facts import tuning
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import PlainName
 
 Prunes = Callable[[str], bool]
 
@@ -78,7 +79,7 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     ``ways`` pieces.
     """
 
-    id: str
+    id: PlainName
     prefix: str = ""
     after: str = ""
     until: str = ""

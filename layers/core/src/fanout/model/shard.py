@@ -12,6 +12,7 @@ from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import PlainName, PlainNameOrNone
 
 # In one directory: one creation after the other, at the best-case latency of a write.
 CREATIONS_PER_SECOND = 1 / aws.EFS_WRITE_SECONDS
@@ -56,10 +57,10 @@ class BigFile(Struct, frozen=True):
     ``token`` is what the destination knows it by while it is written; empty where it is only compared.
     """
 
-    id: str
+    id: PlainName
     entry: Entry
     block_bytes: int
-    token: str
+    token: PlainNameOrNone
 
     @property
     def blocks(self) -> int:
@@ -94,7 +95,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     ``linked``: the published version holds its entries as they are, so that the new one gets names of their files.
     """
 
-    id: str
+    id: PlainName
     key: str
     entries: int
     bytes: int

@@ -23,6 +23,7 @@ from fanout.turns.other_runs import fence_others
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 from fanout.work.roots import note_root, refuse_one_root
+from fanout.work.staged import note_staged
 
 
 def check_mount(context: Context) -> Json:
@@ -55,6 +56,7 @@ def _check(plan: Plan, context: Context) -> None:
         check_versions(plan, context)
         keep_versions(plan, context)
         check_ends(plan, context, on_mount=True)
+        noting = meanwhile.submit(note_staged, plan, context)  # before anything stays in it
         trying = meanwhile.submit(_try_destination, plan, context)  # in a directory of the run's own
         in_buckets.result()
         refuse_work_bucket_by_another_name(plan, context)
@@ -63,6 +65,7 @@ def _check(plan: Plan, context: Context) -> None:
         unlike = hold_to_kind(plan, context)
         for end, turn in turns:
             fence_others(plan, end, turn, context)
+        noting.result()
     begin_publishing(plan, context)
     _note_roots(plan, context, may_show_a_bucket)
     notes = (*unlike, *trying.result(), *measure_clocks(plan, context))

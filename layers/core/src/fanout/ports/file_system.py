@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fanout.model.entry import Attributes, Entry, MadeEntry
+from fanout.model.file_system import Staged
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 
 
 def fence_any(_run_id: str) -> None:
     """Any other run that staged here may be fenced."""
+
+
+def made_nothing(_run_id: str) -> Collection[Staged]:
+    """No ledger says that a run made a directory."""
+    return ()
+
+
+class Fenced(NamedTuple):
+    """Whether all runs that were to be fenced were reached; and what was left, a sentence each."""
+
+    whole: bool
+    left: tuple[str, ...] = ()
 
 
 class FileSystem(Protocol):
@@ -101,12 +114,20 @@ class FileSystem(Protocol):
         known: Sequence[Fence],
         concurrent: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
-    ) -> bool:
+        made_by: Callable[[str], Collection[Staged]] = made_nothing,
+    ) -> Fenced:
         """Take the right to write from ``known`` runs and from others that staged here, but not from ``concurrent``.
 
         ``concurrent`` is asked after they were looked for; ``may_fence`` raises for one of the others, before any is
-        fenced, that must not be. Returns whether all were reached; raises ``AccessDenied`` or
-        ``Transient`` for one that may write where this run does."""
+        fenced, that must not be. ``made_by`` are the directories that the ledger of a run says it made; what is
+        none of them is left. Raises ``AccessDenied`` or ``Transient`` for one that may write where this run does.
+        """
+
+    def recall(self, noted: Callable[[], Staged | None]) -> None:
+        """Stage in the directory that ``noted`` reads of the ledger, and in no other of its name."""
+
+    def staged(self) -> Staged | None:
+        """The run's staging directory: as ``check`` made it, or as it was noted; ``None`` where there is none."""
 
     def end_copies(self) -> None:
         """Have no other attempt of this run put a copied file in its place from now on; this tree may.

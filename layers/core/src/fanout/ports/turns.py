@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fanout.model.location import Location
+from fanout.model.path_rules import PlainName
 from fanout.request.plan import Plan
 
 
@@ -17,7 +18,7 @@ class Fence(Struct, frozen=True):
     is to be taken."""
 
     place: str
-    run_id: str
+    run_id: PlainName
 
 
 class Writer(Struct, frozen=True):
@@ -30,7 +31,7 @@ class Writer(Struct, frozen=True):
     ``ended_there`` the runs in them that had ended.
     """
 
-    run_id: str
+    run_id: PlainName
     execution: str
     place: str
     transfer: str
@@ -40,7 +41,7 @@ class Writer(Struct, frozen=True):
     fences: tuple[Fence, ...] = ()
     staged: str = ""
     elsewhere: tuple[str, ...] = ()
-    ended_there: tuple[str, ...] = ()
+    ended_there: tuple[PlainName, ...] = ()
 
 
 class Turn(Struct, frozen=True):

@@ -26,6 +26,7 @@ from fanout.efs.capacity import FileSystemState, reserve_bytes
 from fanout.efs.probe_result import Experiment, Sync
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import InvalidRequest
+from fanout.model.path_rules import PlainName
 
 
 class Share(NamedTuple):
@@ -221,7 +222,7 @@ class ProbePlan(Struct, frozen=True):
     ``state`` is what EFS and CloudWatch say; ``None`` for a mount without an id.
     """
 
-    probe_id: str
+    probe_id: PlainName
     mount: str
     file_system_id: str
     request: ProbeRequest

@@ -22,6 +22,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from fanout.model.books import Count
+from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.request.parts.publish import Publish
 
 SECONDS_PER_HOUR = 3600.0
@@ -36,8 +37,8 @@ class VersionNote(Struct, frozen=True):
     ``number`` counts the versions of the tree as they were published, whatever a clock said then.
     """
 
-    version: str
-    run_id: str
+    version: PlainName
+    run_id: PlainName
     published_at: Annotated[float, Meta(ge=0, le=LAST_SECOND)]
     source: str
     held: Count
@@ -49,8 +50,8 @@ class PublishedTree(Struct, frozen=True):
     """The versions of a tree, the newest first, and the one that its link names."""
 
     destination: str
-    link: str
-    published: str
+    link: PlainName
+    published: PlainNameOrNone
     versions: list[VersionNote]
 
 

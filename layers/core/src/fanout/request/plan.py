@@ -10,6 +10,7 @@ from fanout.model.entry import SECOND_NS
 from fanout.model.file_system import Behind
 from fanout.model.location import Location, MountLocation
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import PlainName
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.options import Verify
 from fanout.request.parts.finish_by import parse_finish_by
@@ -37,10 +38,10 @@ class Plan(Struct, frozen=True):
     every other mount is one of EFS. ``regions`` are those of the buckets that are not in the stack's.
     """
 
-    run_id: str
+    run_id: PlainName
     request: Request
     rates: Rates
-    resumes: tuple[str, ...] = ()
+    resumes: tuple[PlainName, ...] = ()
     creations_per_second: float = CREATIONS_PER_SECOND
     quota: int | None = None
     began: float = 0.0

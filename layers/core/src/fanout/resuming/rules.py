@@ -33,6 +33,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Reason, Result
+from fanout.model.path_rules import PlainName
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
 from fanout.request.request import Request, fields_up_to
@@ -89,7 +90,7 @@ CarriedPart = CarriedOutcomes | CarriedBigFile | CarriedDirectories | CarriedSha
 class Carried(Struct, frozen=True):
     """The work that one ListSegment takes over from an earlier run."""
 
-    run_id: str
+    run_id: PlainName
     parts: list[CarriedPart]
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.path_rules import PlainNameOrNone
 from fanout.model.shard import Shard
 from fanout.shards.round_records import ListedBigFile, ListingResults
 
@@ -20,7 +21,7 @@ class LinkShard(Struct, frozen=True):
     """A shard of links, and the id of the shard that copies their files; empty where none is copied."""
 
     shard: Shard
-    copied_by: str
+    copied_by: PlainNameOrNone
 
 
 class Links(Struct, frozen=True):

@@ -15,6 +15,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.outcome import Result
+from fanout.model.path_rules import PlainName
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 
@@ -26,7 +27,7 @@ _AFTERWARDS = keys.SHARDS
 class ListedBigFile(Struct, frozen=True):
     """A big file that a listing began, and its bytes."""
 
-    id: str
+    id: PlainName
     bytes: int
 
 

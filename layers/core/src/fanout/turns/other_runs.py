@@ -29,6 +29,7 @@ from fanout.ports.file_system import FileSystem
 from fanout.ports.turns import Fence, Turn
 from fanout.request.plan import Plan
 from fanout.work.context import Context
+from fanout.work.staged import made_by
 
 _DIRECTORIES = (Kind.DIRECTORY, Kind.UNLISTABLE)
 _HELD = "a place under another mount's name"
@@ -92,7 +93,12 @@ def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> Non
     files = (context.source(plan) if is_source else context.destination(plan)).file_system
     if files is not None:
         _meet_no_other(field, plan, end, files, context)
-    if files is not None and files.fence(known, concurrent, may_fence):
+    if files is None:
+        return
+    fenced = files.fence(known, concurrent, may_fence, lambda run_id: made_by(run_id, context.ledger))
+    if fenced.left:
+        context.ledger.note(f"fence-{field}", fenced.left)
+    if fenced.whole:
         context.ledger.mark(keys.SOURCE_FENCED if is_source else keys.FENCED)
 
 

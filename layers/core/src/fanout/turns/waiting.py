@@ -9,6 +9,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import DestinationBusy, FanoutError
+from fanout.model.path_rules import PlainName
 from fanout.ports.turns import Writer
 from fanout.request.plan import Plan
 from fanout.work.context import Context
@@ -24,7 +25,7 @@ class Waiting(Struct, frozen=True):
     seconds since 1970. The document stays when the waiting is over; plan.json is there then.
     """
 
-    holder: str
+    holder: PlainName
     destination: str
     mode: str
     since: float

@@ -39,6 +39,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.outcome import Result
+from fanout.model.path_rules import PlainName
 from fanout.model.shard import BigFile, Receipt
 from fanout.request.plan import Plan
 from fanout.request.request import fields_up_to
@@ -51,7 +52,7 @@ from fanout.verifying.verify_rules import Indexes, rules_of
 class EarlierPart(Struct, frozen=True):
     """A shard of blocks: the first, and the one after the last."""
 
-    shard_id: str
+    shard_id: PlainName
     first: int
     end: int
 
@@ -59,7 +60,7 @@ class EarlierPart(Struct, frozen=True):
 class EarlierBigFile(Struct, frozen=True):
     """A big file of an earlier comparison, by the key of its description, and its parts of which blocks were read."""
 
-    run_id: str
+    run_id: PlainName
     path: str
     key: str
     parts: list[EarlierPart]
@@ -117,9 +118,9 @@ _READS_IN_FLIGHT = 32
 class ProofFile(Struct, frozen=True):
     """The proofs that one attempt at a shard of an earlier comparison wrote, and the range of their paths."""
 
-    run_id: str
-    shard_id: str
-    attempt: str
+    run_id: PlainName
+    shard_id: PlainName
+    attempt: PlainName
     proven: Proven
 
     def may_hold(self, first: bytes, last: bytes) -> bool:

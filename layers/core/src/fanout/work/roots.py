@@ -25,6 +25,7 @@ from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.request import same_place
+from fanout.work.staged import recall_staged
 
 _KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
 
@@ -72,8 +73,10 @@ def identity_of(tree: Tree) -> str:
 def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
     """The tree of an end, which enters no directory below its root that is the root of the other end.
 
-    It raises ``InvalidRequest`` there. Nothing is kept out before the other end's function has noted its root.
+    It raises ``InvalidRequest`` there. Nothing is kept out before the other end's function has noted its root. The tree
+    stages in the directory that the run has noted.
     """
+    recall_staged(field, tree, ledger)
     files = tree.file_system
     if files is None or not plan.request.on_mounts:
         return tree

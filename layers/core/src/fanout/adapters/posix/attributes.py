@@ -7,20 +7,21 @@ import os
 import stat
 
 from fanout.adapters.posix.errors import NOT_PERMITTED, no_room_for_name
+from fanout.adapters.posix.fencing.own import against_file
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.model.entry import Attributes
 
 
-def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:
+def open_staged(directory: int, name: str, mode: int, owner: int | None = None) -> tuple[int, os.stat_result]:
     """A new file, open for writing, that no other attempt can have made.
 
     Without O_EXCL, which costs NFS one more operation: the directory and the name belong to this attempt, and a file
-    that was there already has bytes or another name.
+    that was there already has bytes, another name, or another ``owner`` than the run's user.
     """
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=directory)
     try:
         found = os.fstat(descriptor)
-        if found.st_nlink != 1 or found.st_size:
+        if found.st_size or against_file(found, owner):
             raise FileExistsError(errno.EEXIST, "a staged file was there already")
     except OSError:
         os.close(descriptor)

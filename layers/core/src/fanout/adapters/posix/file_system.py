@@ -27,8 +27,9 @@ from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
 from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.errors import ItemError, Transient
+from fanout.model.file_system import Staged
 from fanout.model.path_rules import DEFAULT_DIRECTORY_MODE, STAGING_PREFIX, UNFINISHED_MODE, mode_not_told
-from fanout.ports.file_system import fence_any
+from fanout.ports.file_system import Fenced, fence_any, made_nothing
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite
 from fanout.request.parts.allowed_attributes import Allowed
@@ -75,6 +76,7 @@ class PosixFileSystem:
         self._copies = None if stages_at is None else MadeFiles(self._root)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
+        self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
         if self._made:
             self._directories.on_denied = self._staging.write_protected.open
@@ -138,7 +140,7 @@ class PosixFileSystem:
 
     @cached_property
     def _own_user(self) -> int:
-        """The user of what is made here: the run's staging directory keeps the one that it was made with."""
+        """The user of what is made here: the owner of the run's staging directory."""
         with self._directories.hold(self._token.path) as staging:
             return os.fstat(staging).st_uid
 
@@ -234,7 +236,7 @@ class PosixFileSystem:
             if not root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
                 raise refusal(path)
 
-        self._directories.on_entering = look
+        self._directories.on_entering.append(look)
         self._directories.forget("")  # what is open already was not looked at
         if self._backup is not None:
             self._backup.enter()
@@ -264,9 +266,10 @@ class PosixFileSystem:
         known: Sequence[Fence],
         concurrent: Callable[[], Collection[str]],
         may_fence: Callable[[str], None] = fence_any,
-    ) -> bool:
+        made_by: Callable[[str], Collection[Staged]] = made_nothing,
+    ) -> Fenced:
         """See ``ports.file_system.FileSystem``: removes the staging directories of the other runs."""
-        return fence_others(self._staging, self._stages, known, concurrent, may_fence)
+        return fence_others(self._staging, self._stages, known, concurrent, may_fence, made_by)
 
     def end_copies(self) -> None:
         with self._passing(f"ending the copies below /{self._root}"):
@@ -275,14 +278,12 @@ class PosixFileSystem:
     def clear(self) -> None:
         try:
             self._staging.clear()
-        except NotADirectoryError:
-            return  # another client put something else in its place: what is written next ends as superseded
         except OSError as error:
             raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
 
     def close_opened(self) -> None:
         with self._passing(f"closing directories below /{self._root}"):
-            self._staging.write_protected.close(self._stages, self._staging.name_of_run)
+            self._staging.close_opened()
 
     def finish(self) -> tuple[str, ...]:
         """See ``ports.tree.Tree``; with its staging directory goes the run's right to write.
@@ -291,8 +292,6 @@ class PosixFileSystem:
         """
         try:
             problem = self._staging.remove()
-        except FileNotFoundError:  # the root is not there
-            return ()
         except ItemError as error:
             problem = f"what was staged could not be removed: {error.message}"
         except OSError as error:

@@ -105,30 +105,34 @@ def _remove(directory: int, entry: os.DirEntry[str], top: int) -> bool:
     return True
 
 
-def remove_directory(above: int, name: str, keep: Collection[str] = ()) -> None:
+def remove_directory(
+    above: int, name: str, keep: Collection[str] = (), look: Callable[[int], object] = lambda _: None
+) -> None:
     """Remove a directory with all that is in it; with ``keep``, names of entries, only what is in it besides.
 
     A file that a process of this machine holds open goes from an NFS mount only when that closes it.
 
-    A directory that is gone counts as removed.
+    A directory that is gone counts as removed. ``look`` gets the descriptor before anything in it goes, and raises for
+    one that is to be left.
 
     A symlink is not followed. Raises ``Transient`` where others go on writing to it for ``REMOVAL_SECONDS``, and
     ``OSError``: ``NotADirectoryError`` for anything else of that name, which is left.
     """
     until = time.monotonic() + REMOVAL_SECONDS
-    while not _removed(above, name, keep):
+    while not _removed(above, name, keep, look):
         if time.monotonic() > until:
             raise Transient(f"{name} is written to, or held open, by a function of an attempt that has not ended")
         time.sleep(_PAUSE_SECONDS)
 
 
-def _removed(above: int, name: str, keep: Collection[str]) -> bool:
+def _removed(above: int, name: str, keep: Collection[str], look: Callable[[int], object]) -> bool:
     """A single pass; false if something was made in the meantime."""
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except FileNotFoundError:
         return True
     try:
+        look(directory)
         with os.scandir(directory) as found:
             entries = [one for one in found if one.name not in keep]
         for start in range(0, len(entries), _OPEN_AT_ONCE):

@@ -64,7 +64,7 @@ class PosixSmallFiles:
         try:
             with self._destination.hold(staged_directory, create=True) as staged:
                 try:
-                    _write_staged(staged, staged_name, data, source)
+                    _write_staged(staged, staged_name, data, source, self._staging.token.owner)
                     with self._staging.above(path) as directory:
                         self._staging.move(staged, staged_name, directory, path)
                 except (OSError, ItemError):
@@ -75,13 +75,13 @@ class PosixSmallFiles:
             raise self._staging.token.error("write", error) from error
 
 
-def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result) -> None:
+def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result, owner: int | None) -> None:
     """A staged file with all bytes and attributes; closing flushes, and its error is the write's.
 
     The bytes are fewer than a hole has, so all of them are written and the size need not be set.
     """
     descriptor, found = open_staged(
-        directory, name, creation_mode(source.st_mode, uid=source.st_uid, gid=source.st_gid)
+        directory, name, creation_mode(source.st_mode, uid=source.st_uid, gid=source.st_gid), owner
     )
     try:
         if data:

@@ -11,6 +11,7 @@ import fcntl
 import itertools
 import os
 import threading
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -18,14 +19,16 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
+from fanout.adapters.posix.fencing.noted_removal import Fenced, leads_out, remove_noted
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
 from fanout.adapters.posix.write_protected import NOTES, WriteProtected
 from fanout.facts import tuning
-from fanout.model.errors import ItemError
+from fanout.model.errors import ItemError, Superseded
+from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of, reason_against_name
+from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
@@ -57,8 +60,8 @@ class Staging:
         """Without ``placing`` a file that is there is replaced, and not kept. ``made`` takes what gets its place."""
         self._directories = directories
         self._root = root
-        self.name_of_run = f"{STAGING_PREFIX}{run_id}"
         self.token = FencingToken(directories, root, run_id)
+        self.name_of_run = self.token.name
         self.write_protected = WriteProtected(directories, self.token, root)
         self.path = self.token.path
         self._nonce = nonce
@@ -172,21 +175,30 @@ class Staging:
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        one_name(self.name_of_run)
-        self._forget(self._root, self.name_of_run)
-        with self._directories.hold(self._root) as above:
-            remove_directory(above, self.name_of_run, keep=(COPIED, NOTES))
+        remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=(COPIED, NOTES))
+
+    def close_opened(self) -> None:
+        """Give the directories that the run opened their modes back. Raises ``OSError``."""
+        with suppress(FileNotFoundError), self._directories.hold(self.path) as run:
+            self.write_protected.close(self._root, run)
 
     def remove(self) -> str:
         """Remove the run's directory with all that is in it, and with it the run's right to write.
 
         Returns what is wrong if another client put something else in the directory's place, which is left there.
         """
-        try:
-            self._remove(self._root, self.name_of_run)
-        except NotADirectoryError:
-            return f"{self.path[:-1]} is no directory any more: what another client put in its place was left there"
-        return ""
+        closes = self.write_protected.close
+        left = remove_noted(self._directories, self._root, self.name_of_run, self._own(), closes).left
+        return f"{left}: what another client put in its place was left there" if left else ""
+
+    def _own(self) -> tuple[Staged, ...]:
+        """The run's directory, as it is noted; where it is not noted, as it is entered."""
+        staged = self.token.staged()
+        if staged is None and not self.token.has_notes:
+            with suppress(FileNotFoundError, NotADirectoryError, Superseded):
+                self.token.is_there()
+            staged = self.token.staged()
+        return () if staged is None else (staged,)
 
     def others(self) -> list[str]:
         """The other runs that have a directory at this root."""
@@ -195,32 +207,19 @@ class Staging:
             names = sorted(one.name for one in staged if one.is_dir(follow_symlinks=False))
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 
-    def fence(self, place: str, run_id: str) -> bool:
-        """Remove the directory of another run, which is at ``place``; false where there is none.
+    def fence(self, place: str, run_id: str, made: Collection[Staged]) -> Fenced:
+        """Remove the directory of another run, which is at ``place``, where it is one of those that the run ``made``.
 
         A place or a name that leads out of the mount is no run's.
         """
         if leads_out(place) or "/" in run_id:
-            return False
+            return Fenced(removed=False)
         try:
-            self._remove(place, f"{STAGING_PREFIX}{run_id}")
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+            return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self.write_protected.close)
         except ItemError as error:
             if error.reason is not Reason.LINK_IN_PATH:
                 raise
-            return False
-        return True
-
-    def _remove(self, place: str, name: str) -> None:
-        one_name(name)
-        self.write_protected.close(place, name)
-        self._forget(place, name)
-        with self._directories.hold(place) as above:
-            remove_directory(above, name)
-
-    def _forget(self, place: str, name: str) -> None:
-        self._directories.forget(f"{place}{name}/")
+            return Fenced(removed=False)
 
 
 class OneRename:
@@ -264,16 +263,3 @@ def _next_number() -> int:
     Their process ids would not do: threads take from the same numbers, so those of the processes lie anywhere.
     """
     return os.lseek(_file_of_no_name(), 1, os.SEEK_CUR)
-
-
-def one_name(name: str) -> None:
-    """Raise ``ItemError`` for what is not the name of one entry of a directory."""
-    reason = reason_against_name(name)
-    if reason is not None:
-        raise ItemError(reason, f"{name!r} is not the name of an entry")
-
-
-def leads_out(place: str) -> bool:
-    """Whether a path of the mount, empty or with ``/`` at its end, may lead out of it by its components."""
-    parts = place.removesuffix("/").split("/")
-    return bool(place) and any(reason_against_name(part) is not None for part in parts)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, creation_mode, group_by_place, open_staged, send_written
 from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.fencing.noted_removal import one_name
+from fanout.adapters.posix.fencing.own import against_file
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.staging import Staging
 from fanout.facts.units import KIB
 from fanout.model.entry import Attributes
@@ -60,7 +63,9 @@ class FileTarget:
         except OSError as error:
             raise staging.token.error("create", error) from error
         try:
-            self._descriptor, self._found = open_staged(self._staged.descriptor, self._staged_name, mode)
+            self._descriptor, self._found = open_staged(
+                self._staged.descriptor, self._staged_name, mode, staging.token.owner
+            )
         except OSError as error:
             self._staged.let_go()
             raise staging.token.error("create", error) from error
@@ -127,7 +132,7 @@ _FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StagedBlocks:
-    """A ``BlockTarget`` over the staged file ``token``."""
+    """A ``BlockTarget`` over the staged file ``token``, whose inode is what it answers for each block."""
 
     keeps_holes = True
     takes_pieces = True
@@ -139,7 +144,9 @@ class StagedBlocks:
         self._staging = staging
         self._right = staging.token
         self._staged = f"{staging.path}big/"
+        one_name(token)
         self._token = token
+        self._inode = ""
         self._path = path
         self._size = size
         self._allowed = allowed
@@ -147,8 +154,26 @@ class StagedBlocks:
         self._refused: OSError | None = None
 
     def _open_staged(self) -> int:
+        """The file that an earlier block made, or a new one. Raises ``Superseded`` for one that no block made."""
         with self._directories.hold(self._staged, create=True) as staged:
-            return os.open(self._token, _FLAGS | os.O_CREAT, 0o600, dir_fd=staged)
+            try:
+                descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
+            except FileNotFoundError:
+                try:
+                    descriptor = os.open(self._token, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=staged)
+                except FileExistsError:  # another function's first block made it meanwhile
+                    descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
+        self._inode = self._looked_at(descriptor)
+        return descriptor
+
+    def _looked_at(self, descriptor: int, inode: str = "") -> str:
+        """The inode of an open file. Raises ``Superseded`` where it is not the run's own, or not the noted one."""
+        found = os.fstat(descriptor)
+        problem = against_file(found, self._right.owner, inode)
+        if problem:
+            os.close(descriptor)
+            raise self._right.swapped(f"{self._staged}{self._token}", problem)
+        return str(found.st_ino)
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``ports.tree.BlockTarget``; the first block that is written makes the file."""
@@ -158,7 +183,7 @@ class StagedBlocks:
                 os.posix_fadvise(descriptor, offset, len(data), os.POSIX_FADV_DONTNEED)  # send it now
         except OSError as error:
             raise self._right.error("write", error) from error
-        return ""
+        return self._inode
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -186,10 +211,11 @@ class StagedBlocks:
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
         attributes = self._allowed.of(attributes, is_directory=False)
+        noted = {receipt.etag for receipt in receipts if receipt.etag}
         try:
             held = self._directories.hold(self._staged)
             with held as staged:
-                descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
+                descriptor = self._opened_whole(staged, noted)
                 try:
                     place = self._staging.above(self._path)
                     with place:
@@ -205,6 +231,23 @@ class StagedBlocks:
                 raise self._right.error("commit", error) from error
         except OSError as error:
             raise self._right.error("commit", error) from error
+
+    def _opened_whole(self, staged: int, noted: set[str]) -> int:
+        """The file that all blocks were written to. Raises ``FileNotFoundError`` where it has its place already."""
+        descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
+        found = os.fstat(descriptor)
+        if found.st_nlink == 2 and self._is_placed(found):  # an attempt that linked it there, and ended
+            os.close(descriptor)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._token)
+        for inode in noted or {""}:
+            self._looked_at(descriptor, inode)
+        return descriptor
+
+    def _is_placed(self, staged: os.stat_result) -> bool:
+        parent, separator, name = self._path.rpartition("/")
+        with suppress(OSError), self._directories.hold(parent + separator) as directory:
+            return os.path.samestat(staged, os.stat(name, dir_fd=directory, follow_symlinks=False))
+        return False
 
     def _is_in_place(self, attributes: Attributes) -> bool:
         parent, separator, name = self._path.rpartition("/")
@@ -225,46 +268,3 @@ class StagedBlocks:
             self._written.close()
         with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)
-
-
-class _Opened:
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.users = 0
-
-
-class SharedDescriptor:
-    """A descriptor that several threads write through. The first that uses it after ``close`` opens it.
-
-    No lock is held while others write.
-    """
-
-    def __init__(self, open_file: Callable[[], int]) -> None:
-        self._open_file = open_file
-        self._changed = threading.Condition()
-        self._opened: _Opened | None = None
-
-    @contextmanager
-    def use(self) -> Iterator[int]:
-        """The descriptor, which stays open meanwhile. Raises ``OSError`` of opening it."""
-        with self._changed:
-            if self._opened is None:
-                self._opened = _Opened(self._open_file())
-            opened = self._opened
-            opened.users += 1
-        try:
-            yield opened.descriptor
-        finally:
-            with self._changed:
-                opened.users -= 1
-                self._changed.notify_all()
-
-    def close(self) -> None:
-        """Close it when those that use it now have done so. Raises ``OSError``, which is that of their writes."""
-        with self._changed:
-            opened, self._opened = self._opened, None
-            if opened is None:
-                return
-            while opened.users:
-                self._changed.wait()
-        os.close(opened.descriptor)

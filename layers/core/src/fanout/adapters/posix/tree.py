@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fanout.adapters.posix.attributes import apply_link_attributes, group_by_place
 from fanout.adapters.posix.deletion import delete_listed
 from fanout.adapters.posix.errors import GONE, STALE, source_error
+from fanout.adapters.posix.fencing.own import NotOursError
 from fanout.adapters.posix.file_system import PosixFileSystem
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
@@ -164,6 +165,9 @@ class PosixTree(PosixFileSystem):
                 os.scandir(descriptor).close()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise InvalidRequest(self._field, f"{where} is not a directory of the mount", "name one that is") from error
+        except NotOursError as error:
+            remedy = "remove it, or start the run under another name"
+            raise InvalidRequest(self._field, f"{error}, and a run stages in what it made", remedy) from error
         except ItemError as error:
             raise InvalidRequest(self._field, f"{where}: {error.message}", "name its real path") from error
         except OSError as error:

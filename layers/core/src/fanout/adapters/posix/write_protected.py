@@ -72,20 +72,17 @@ class WriteProtected:
             with suppress(OSError, ItemError), self._directories.hold(self._notes) as notes:
                 os.unlink(_name_of(path), dir_fd=notes)
 
-    def close(self, place: str, staging_name: str) -> None:
-        """Give every directory that a run opened its mode back; the run stages at ``place`` under that name.
+    def close(self, place: str, staging: int) -> None:
+        """Give every directory that a run opened its mode back; ``staging`` is its open staging directory in ``place``.
 
         A directory that has another mode by now, or another owner, stays as it is. Raises ``OSError``.
         """
         try:
-            with self._directories.hold(f"{place}{staging_name}/") as staging:
-                notes = os.open(NOTES, DIRECTORY_FLAGS, dir_fd=staging)
+            notes = os.open(NOTES, DIRECTORY_FLAGS, dir_fd=staging)
         except OSError as error:
             if error.errno in GONE:
                 return
             raise
-        except ItemError:  # a symlink: not a staging directory
-            return
         try:
             self._close_noted(place, notes)
         finally:

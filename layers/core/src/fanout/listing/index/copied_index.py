@@ -32,6 +32,7 @@ from fanout.facts import tuning
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.path_rules import PlainNameOrNone
 from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.request.request import digest_without, knows_extras
@@ -183,7 +184,7 @@ class Index(Struct, frozen=True):
 class IndexOf(Struct, frozen=True):
     """The run whose index is used; empty where there is none."""
 
-    run: str
+    run: PlainNameOrNone
 
 
 class IndexFiles:

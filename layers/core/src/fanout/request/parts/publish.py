@@ -15,6 +15,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from fanout.model.path_rules import PlainName
 from fanout.request.traits import PUBLISHING, Traits
 
 # The directory of the versions, next to the link.
@@ -55,7 +56,7 @@ class Publish(Struct, frozen=True, forbid_unknown_fields=True):
 class Publisher(Struct, frozen=True):
     """The publisher's note: whose versions a destination holds, published under this link from this source."""
 
-    link: str
+    link: PlainName
     source: str
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.ledger.keys import PROGRESS
+from fanout.model.path_rules import PlainName
 
 ATTEMPTS = "attempts/"
 # Chosen: seconds after which a task notes its progress first, for the second time, and then regularly. A short task
@@ -44,8 +45,8 @@ class Attempt(Struct, frozen=True):
     In a note, ``ended`` is the time of writing.
     """
 
-    shard_id: str
-    nonce: str
+    shard_id: PlainName
+    nonce: PlainName
     began: float
     ended: float | None = None
     entries: int = 0

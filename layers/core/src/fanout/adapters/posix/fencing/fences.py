@@ -12,23 +12,26 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from fanout.adapters.posix.errors import DENIED, GONE, LEADS_AWAY
-from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS
+from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS, PLACE
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.staging import Staging
 from fanout.model.errors import AccessDenied, ItemError, Transient
+from fanout.model.file_system import Staged
 from fanout.model.location import nest
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX, parent_of
+from fanout.ports.file_system import Fenced
 from fanout.ports.turns import Fence
 from fanout.request.parts.publish import INSIDE_VERSIONS
 
-_NAME = "place"
 _NOT_THERE = GONE | LEADS_AWAY
+# What is said of a directory that has the name of a run's, and is none that its ledger notes.
+_LEFT = "it was left there; look who put it there, and remove it once no run of another stack works in it"
 
 
 def leave_mark(directories: Directories, staging: str) -> None:
     """Make the mark in the run's staging directory. Raises ``OSError`` or ``ItemError``."""
-    with directories.hold(f"{staging}{_NAME}/", create=True):
+    with directories.hold(f"{staging}{PLACE}/", create=True):
         return
 
 
@@ -37,7 +40,7 @@ def find_mark(directories: Directories, root: str, name: str) -> str | None:
 
     A staging directory that cannot be entered is another function's, and counts. Raises ``Transient``.
     """
-    found = (where for where in (root, *_above(root)) if _exists(directories, where, f"{name}/{_NAME}"))
+    found = (where for where in (root, *_above(root)) if _exists(directories, where, f"{name}/{PLACE}"))
     return next(found, None)
 
 
@@ -80,7 +83,8 @@ def fence_others(
     known: Sequence[Fence],
     concurrent: Callable[[], Collection[str]],
     may_fence: Callable[[str], None],
-) -> bool:
+    made_by: Callable[[str], Collection[Staged]],
+) -> Fenced:
     """As ``FileSystem.fence`` of ``ports``, for the tree at ``root`` of the run that ``staging`` belongs to.
 
     Waits until what a function of theirs saw before is too old for it to go on.
@@ -94,17 +98,19 @@ def fence_others(
     for stray in strays:
         if stray not in known:
             may_fence(stray.run_id)
-    whole, removed = True, False
+    whole, removed, left = True, False, []
     for fence in dict.fromkeys([*known, *strays]):
         try:
-            removed |= staging.fence(fence.place, fence.run_id)
+            found = staging.fence(fence.place, fence.run_id, made_by(fence.run_id))
+            removed |= found.removed
+            left += [found.left] if found.left else []
         except OSError as error:
             whole = False
             if nest(fence.place, root):
                 raise _not_fenced(fence, error) from error
     if removed:
         time.sleep(LOOK_SECONDS)
-    return whole
+    return Fenced(whole, tuple(f"{one}: {_LEFT}" for one in left))
 
 
 def _not_fenced(fence: Fence, error: OSError) -> AccessDenied | Transient:

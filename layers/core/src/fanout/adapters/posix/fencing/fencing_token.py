@@ -5,6 +5,9 @@ it before it lists anything. Renames and links out of a removed directory fail, 
 staged cannot become visible, however late that function wakes up. Operations that do not pass through the directory
 (mkdir, attributes of directories, unlink, rmdir) check it first.
 
+The directory is the one that CheckMount noted in the ledger (see ``own``). One that has its name, and is another, is
+not entered: who may write to the root could read what is staged there, and give any file its place.
+
 Once a run's copies have ended, a mark in the directory says so: an attempt that comes late makes no directory of its
 own there. It looks for the mark after it has made one, so whoever left the mark finds that directory and removes it.
 """
@@ -12,12 +15,16 @@ own there. It looks for the mark after it has made one, so whoever left the mark
 from __future__ import annotations
 
 import os
+import stat
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
-from fanout.adapters.posix.errors import GONE, STALE, destination_error
+from fanout.adapters.posix.errors import DENIED, GONE, STALE, destination_error
+from fanout.adapters.posix.fencing.own import NotOursError, against, against_owner, owner_here, staged_of
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
-from fanout.model.errors import ItemError, Superseded
+from fanout.model.errors import ItemError, Superseded, Transient
+from fanout.model.file_system import Staged
 from fanout.model.path_rules import STAGING_PREFIX
 
 # Chosen: a process asks the server at most four times a second, whatever it makes or deletes.
@@ -25,6 +32,8 @@ LOOK_SECONDS = 0.25
 # In the run's directory: the mark that copies have ended, and how directories begin of attempts that work after that.
 COPIED = "copied"
 LATER = "later-"
+# In the run's directory: the mark by which another mount that shows the same directory is found out.
+PLACE = "place"
 _GONE = GONE | STALE
 
 
@@ -35,33 +44,71 @@ class FencingToken:
         self._directories = directories
         self._root = root
         self.run_id = run_id
-        self._name = f"{STAGING_PREFIX}{run_id}"
+        self.name = f"{STAGING_PREFIX}{run_id}"
         self._looked_at = 0.0
         self._is_making = False
-        self.path = f"{root}{self._name}/"
+        self._is_new = False
+        self._known: Staged | None = None
+        self._noted: Callable[[], Staged | None] | None = None
+        self.path = f"{root}{self.name}/"
         directories.before_making = self._before_making
         directories.after_making = self._after_making
+        directories.on_entering.append(self._entering)
 
-    def make(self) -> None:
-        """Make the root and the run's directory, where they are missing. For CheckMount alone."""
+    def recall(self, noted: Callable[[], Staged | None]) -> None:
+        """Take what ``noted`` reads of the ledger for the run's directory, once it is needed."""
+        self._noted = noted
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether the tree is of a run, whose ledger says which directory it made."""
+        return self._noted is not None
+
+    def staged(self) -> Staged | None:
+        """The run's directory as it is known here or noted; ``None`` if neither says anything."""
+        if self._known is None and self._noted is not None:
+            self._known = self._noted()
+        return self._known
+
+    @property
+    def owner(self) -> int | None:
+        """The user that the run's files belong to when they are made, once the directory was entered."""
+        return None if self._known is None else self._known.owner
+
+    def make(self) -> Staged:
+        """Make the root and the run's directory, where they are missing. For CheckMount alone.
+
+        Raises ``NotOursError`` for a directory that another user made, and ``Transient`` for one that the run may have
+        made, where nothing is noted.
+        """
+        self._directories.forget(self.path)
         self._is_making = True
         try:
-            with self._directories.hold(self._root, create=True) as root, suppress(FileExistsError):
-                os.mkdir(self._name, 0o700, dir_fd=root)
+            with self._directories.hold(self._root, create=True) as root:
+                self._is_new = True
+                try:
+                    os.mkdir(self.name, 0o700, dir_fd=root)
+                except FileExistsError:
+                    self._is_new = False
+            with self._directories.hold(self.path):
+                assert self._known is not None
+                return self._known
         finally:
-            self._is_making = False
-        with self._directories.hold(self.path):  # it is a directory, and no symlink
-            return
+            self._is_making = self._is_new = False
 
     def is_there(self) -> bool:
         """Whether the run may write; an open asks the server, not the NFS client's cache. Raises ``OSError``."""
         try:
             with self._directories.hold(self._root) as root:
-                os.close(os.open(self._name, DIRECTORY_FLAGS, dir_fd=root))
+                here = os.open(self.name, DIRECTORY_FLAGS, dir_fd=root)
         except OSError as error:
             if error.errno in _GONE:
                 return False
             raise
+        try:
+            self._enter(here)
+        finally:
+            os.close(here)
         return True
 
     def end_copies(self) -> None:
@@ -96,6 +143,11 @@ class FencingToken:
             return fenced
         return destination_error(operation, error)
 
+    def swapped(self, path: str, problem: str) -> Superseded:
+        """The error for something that is not what the run made, in the place of what it did."""
+        what = f"/{path.removesuffix('/')} {problem}; somebody who may write to /{self._root} put it there"
+        return Superseded(self.run_id, f"{what}: look who may, then start the run again")
+
     def _before_making(self, path: str) -> None:
         """Below its own directory nothing can be made when that is gone; the root and its own ``make`` alone makes."""
         if self._is_making:
@@ -113,3 +165,58 @@ class FencingToken:
         with suppress(FileNotFoundError):
             os.stat(COPIED, dir_fd=above, follow_symlinks=False)
             raise Superseded(self.run_id)
+
+    def _entering(self, path: str, descriptor: int) -> None:
+        """Enter the run's directory, and those below it, only where they are its own; no operation of the server's."""
+        if path == self.path:
+            self._enter(descriptor)
+        elif path.startswith(self.path) and self._known is not None:
+            problem = against_owner(os.fstat(descriptor), self._known.owner)
+            if problem:
+                raise self.swapped(path, problem)
+
+    def _enter(self, descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        staged = None if self._is_new else self.staged()
+        if staged is None:
+            self._known = self._taken(descriptor, found)
+            return
+        problem = against(found, staged)
+        if problem:
+            raise self.swapped(self.path, problem)
+
+    def _taken(self, descriptor: int, found: os.stat_result) -> Staged:
+        """A directory of which nothing is noted: one that was made just now, or that can hold nothing of others.
+
+        Outside of CheckMount it is that of a run that began before directories were noted, or of no run.
+        """
+        try:
+            taken = staged_of(found, owner_here(descriptor))
+        except OSError as error:
+            if error.errno not in DENIED:
+                raise
+            taken = staged_of(found, -1)
+        problem = against(found, taken)
+        if problem and not self._is_making:
+            raise self.swapped(self.path, problem)
+        if problem:
+            raise NotOursError(f"/{self.path[:-1]} {problem}")
+        if self._is_making and self.has_notes and self._holds_something(descriptor):
+            problem = "is there and holds something, and the run's ledger does not say that the run made it"
+            raise Transient(f"/{self.path[:-1]} {problem}; remove it, or start the run under another name")
+        return taken
+
+    def _holds_something(self, directory: int) -> bool:
+        """Whether a directory holds more than another attempt at CheckMount leaves: its mark, and empty files."""
+        try:
+            with os.scandir(directory) as found:
+                return any(one.name != PLACE and not _is_empty_file(one) for one in found)
+        except OSError as error:
+            raise Transient(f"looking into /{self.path[:-1]}: {error.strerror}") from error
+
+
+def _is_empty_file(one: os.DirEntry[str]) -> bool:
+    with suppress(FileNotFoundError):
+        found = one.stat(follow_symlinks=False)
+        return stat.S_ISREG(found.st_mode) and not found.st_size
+    return True

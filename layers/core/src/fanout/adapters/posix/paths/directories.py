@@ -40,9 +40,9 @@ class Directories:
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
     No lock is held over a system call; a descriptor is closed only when no thread holds it.
     ``before_making`` is called with the path of a directory that is to be made, ``after_making`` once it is there, with
-    its parent's descriptor; ``on_entering`` with the path and descriptor of one that was opened. Each may refuse it.
-    ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and says
-    whether it may work now; those who change names in one ask it too.
+    its parent's descriptor; each of ``on_entering`` with the path and descriptor of one that was opened. Each may
+    refuse it. ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and
+    says whether it may work now; those who change names in one ask it too.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Directories:
         self._opening: dict[str, threading.Event] = {}
         self.before_making: Callable[[str], None] = _no_objection
         self.after_making: Callable[[str, int], None] = _no_objection
-        self.on_entering: Callable[[str, int], None] = _no_objection
+        self.on_entering: list[Callable[[str, int], None]] = []
         self.on_denied: Callable[[str, int], bool] = _denied
 
     @property
@@ -151,7 +151,8 @@ class Directories:
     def _open_directory(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
         descriptor = self._opened(path, parent, create, opens)
         try:
-            self.on_entering(path, descriptor)
+            for look in self.on_entering:
+                look(path, descriptor)
         except BaseException:
             os.close(descriptor)
             raise

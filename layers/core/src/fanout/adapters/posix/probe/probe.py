@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import units
 from fanout.model.path_rules import DOCTOR_PREFIX
 from fanout.ports.finding import Finding, fail, ok, warn
@@ -25,34 +26,42 @@ def probe_mount(name: str, path: Path, nonce: str) -> Iterator[Finding]:
         yield fail(title, f"{path} is not there", remedy)
         return
     yield ok(title, f"{path} is there")
-    directory = path / f"{DOCTOR_PREFIX}{nonce}"
-    try:
-        yield from _write(name, directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    yield from _write(name, path, f"{DOCTOR_PREFIX}{nonce}")
     yield from _space(name, path)
 
 
-def _write(name: str, directory: Path) -> Iterator[Finding]:
+def _write(name: str, path: Path, own: str) -> Iterator[Finding]:
+    """Try it in a directory ``own`` that is made here. Nothing is removed in it but what was made through it."""
     title = f"mount {name}: write"
     step = "mkdir"
+    directory = -1
     try:
-        directory.mkdir()
+        (path / own).mkdir(mode=0o700)
+        directory = os.open(path / own, DIRECTORY_FLAGS)
         step = "create"
-        descriptor = os.open(directory / "new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open("new", flags, 0o600, dir_fd=directory)
         try:
             step = "write"
             os.write(descriptor, b"probe")
             step = "fsync"
             os.fsync(descriptor)
             step = "rename"
-            os.rename(directory / "new", directory / "placed")
+            os.rename("new", "placed", src_dir_fd=directory, dst_dir_fd=directory)
             yield ok(title, "a file was created, written, synced and renamed")
             yield _owner(name, descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
         yield fail(title, f"{step}: {error.strerror}", _IDENTITY)
+    finally:
+        if directory >= 0:
+            for one in ("new", "placed"):
+                with suppress(OSError):
+                    os.unlink(one, dir_fd=directory)
+            os.close(directory)
+            with suppress(OSError):  # of another that somebody put there, which holds something
+                (path / own).rmdir()
 
 
 def _owner(name: str, descriptor: int) -> Finding:

@@ -1,8 +1,8 @@
 """The directory that a probe works in, below a mount and never through a symlink.
 
-Its name and a marker in it say that it is a probe's; what has only one of both is left alone. A probe makes a
-directory in it for each of its tasks, which moves its mtime. If that is older than ``ABANDONED_SECONDS`` by the file
-system's clock, a stopped probe left it.
+Its name, its owner and a marker in it say that it is a probe's; what has not all of these is left alone. A probe
+makes a directory in it for each of its tasks, which moves its mtime. If that is older than ``ABANDONED_SECONDS`` by the
+file system's clock, a stopped probe left it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fanout.adapters.posix.attributes import open_staged
 from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
+from fanout.adapters.posix.fencing.own import against_owner, owner_here
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.facts import tuning
@@ -66,6 +67,7 @@ class PosixProbeDirectory:
         self._name = f"{PROBE_PREFIX}{probe_id}"
         self._root = f"{self._parent}{self._name}/"
         self._client = client
+        self._owner: int | None = None
 
     @property
     def client(self) -> str:
@@ -81,6 +83,10 @@ class PosixProbeDirectory:
             flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             marker = os.open(MARKER, flags, 0o600, dir_fd=own)
             try:
+                self._owner = os.fstat(marker).st_uid
+                problem = against_owner(os.fstat(own), self._owner)
+                if problem:
+                    raise PermissionError(errno.EPERM, f"{self._root[:-1]} {problem}")
                 os.pwrite(marker, MARKER_TEXT, 0)
                 os.utime(own)
                 now = os.fstat(own).st_mtime
@@ -89,7 +95,7 @@ class PosixProbeDirectory:
         with _errors("remove what a probe left"), self._directories.hold(self._parent) as above:
             found = [name for name in sorted(os.listdir(above)) if name.startswith(PROBE_PREFIX)]
             others = [name for name in found if name != self._name]
-            return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS)]
+            return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS, self._owner)]
 
     def claim(self, name: str) -> bool:
         with _errors("mkdir"), self._directories.hold(self._root) as own:
@@ -143,7 +149,7 @@ class PosixProbeDirectory:
     def remove(self) -> None:
         self._directories.forget(self._root)
         with _errors("remove"), self._directories.hold(self._parent) as above, suppress(FileNotFoundError):
-            _remove(above, self._name)
+            _remove(above, self._name, self._owner)
 
     def close(self) -> None:
         self._directories.close()
@@ -157,8 +163,8 @@ def _errors(operation: str) -> Iterator[None]:
         raise destination_error(operation, error) from error
 
 
-def _removed(above: int, name: str, untouched_since: float) -> bool:
-    """Remove what another probe left; whether nothing of a probe that works is there."""
+def _removed(above: int, name: str, untouched_since: float, owner: int) -> bool:
+    """Remove what another probe of the same user left; whether nothing of a probe that works is there."""
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except OSError as error:
@@ -166,6 +172,8 @@ def _removed(above: int, name: str, untouched_since: float) -> bool:
             return True  # gone, or no directory: none of ours
         raise
     try:
+        if against_owner(os.fstat(directory), owner):
+            return True  # others made it, or could put something into it
         works = os.fstat(directory).st_mtime > untouched_since
         if not _is_marked(directory):
             # Made by a probe that ended before it marked it, or not by a probe; with anything in it, it stays.
@@ -178,7 +186,7 @@ def _removed(above: int, name: str, untouched_since: float) -> bool:
     if works:
         return False
     with suppress(FileNotFoundError):  # another probe may remove it at the same moment
-        _remove(above, name)
+        _remove(above, name, owner)
     return True
 
 
@@ -194,10 +202,17 @@ def _is_marked(directory: int) -> bool:
         os.close(marker)
 
 
-def _remove(above: int, name: str) -> None:
-    """Remove a directory and all in it, the marker last, so that what a crash leaves is still known as a probe's."""
+def _remove(above: int, name: str, owner: int | None) -> None:
+    """Remove a directory and all in it, the marker last, so that what a crash leaves is still known as a probe's.
+
+    ``owner`` is ``None`` where this client has not made the marker. A directory that others may have put something into
+    is left.
+    """
     directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     try:
+        problem = against_owner(os.fstat(directory), owner_here(directory) if owner is None else owner)
+        if problem:
+            raise PermissionError(errno.EPERM, f"{name} {problem}")
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
             children = [child for child in os.listdir(directory) if child != MARKER]
             list(pool.map(lambda child: _remove_tree(directory, child), children))

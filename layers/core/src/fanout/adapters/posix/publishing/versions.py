@@ -11,7 +11,8 @@
 
 What becomes visible is made in the staging directory and moved out of it in one step, and a version that goes is moved
 through it. Both fail once another run has removed that directory: a function that wakes up late changes nothing.
-Only a version that a run began is ever removed, so what somebody keeps below ``versions/`` stays.
+Only a version that a run began is ever removed, so what somebody keeps below ``versions/`` stays; and none is where
+others may rename what is there.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.fencing.noted_removal import one_name
+from fanout.adapters.posix.fencing.own import against_owner
 from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.fresh import names_now
 from fanout.adapters.posix.paths.looks import look_anew
 from fanout.adapters.posix.publishing.linking import made_of
 from fanout.adapters.posix.publishing.retired import remove_retired
-from fanout.adapters.posix.staging import Staging, one_name
+from fanout.adapters.posix.staging import Staging
 from fanout.model.deadline import Deadline
 from fanout.model.entry import MadeEntry
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
@@ -160,6 +163,7 @@ class PosixVersions:
             self._directories.hold(self._above) as above,
         ):
             self._staging.token.look()
+            self._keep_others_names(above)
             self._directories.forget(f"{self._above}{version}/")
             if _is_directory(above, version):
                 _rename(above, version, staged, name)
@@ -170,10 +174,21 @@ class PosixVersions:
 
     def remove_retired(self, deadline: Deadline) -> bool:
         with self._translated("removing"), self._directories.hold(self._above) as above:
-            for name in sorted(os.listdir(above)):
-                if name.startswith(_RETIRED) and not remove_retired(above, name, deadline, self._staging.token.look):
-                    return False
-        return True
+            retired = sorted(name for name in os.listdir(above) if name.startswith(_RETIRED))
+            if retired:
+                self._keep_others_names(above)
+            return all(remove_retired(above, name, deadline, self._staging.token.look) for name in retired)
+
+    def _keep_others_names(self, above: int) -> None:
+        """Raise ``InvalidRequest`` where others than the run's user may give names to directories next to the versions.
+
+        They could have any directory removed by renaming it.
+        """
+        owner = self._staging.token.owner
+        problem = "" if owner is None else against_owner(os.fstat(above), owner)
+        if problem:
+            remedy = "have it owned by the function's user, with no write permission for group and others"
+            raise InvalidRequest("destination", f"/{self._above[:-1]} {problem}", remedy)
 
     def _put(self, data: bytes, place: Callable[[int, str], None]) -> None:
         """A small file, made in the staging directory and moved to its place."""
