@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fanout.model.errors import Transient
+from tests.adversary.hangs import ENDED, INTERRUPTED, LOST, STALLED, interrupted
 from tests.adversary.script import STAGING, Fault
 
 REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "ESTALE", "EMFILE", "EROFS", "ENOENT")
@@ -41,6 +42,7 @@ class Running:
     counts: Counter[str] = field(default_factory=Counter)
     waiting: list[Fault] = field(default_factory=list)
     stopped: bool = False
+    lost_as: str = LOST
 
 
 @dataclass(eq=False)
@@ -162,8 +164,11 @@ class Conductor:
         if fault.what.startswith("S3: "):
             return  # the S3 tells it
         self.told[fault.what] += 1
-        if fault.what in ("kill", "stop"):
+        if fault.what == INTERRUPTED:
+            interrupted(mine.state)
+        if fault.what in ("kill", "stop", ENDED):
             mine.dead = True
+            mine.run.lost_as = STALLED if fault.what == ENDED else LOST
             mine.run.stopped = mine.run.stopped or fault.what == "stop"
             raise Killed
         with self.paused():

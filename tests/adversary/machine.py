@@ -182,7 +182,7 @@ class Machine:
         except Killed:
             if self.running.stopped:
                 raise Stopped from None
-            raise StateFailed("Lambda.Unknown", json.dumps({"errorMessage": "the function was killed"})) from None
+            raise StateFailed(self.running.lost_as, json.dumps({"errorMessage": "the function was killed"})) from None
         except (FanoutError, StateFailed):
             if self.running.stopped:
                 raise Stopped from None

@@ -9,6 +9,7 @@ from tests.adversary.certified import judge_certificate
 from tests.adversary.deletions import judge_deletions
 from tests.adversary.differences import ATTRIBUTES, judge_verification
 from tests.adversary.fields import judge_end, judge_report
+from tests.adversary.hangs import HANGS
 from tests.adversary.keeping import judge_keeping, left_there
 from tests.adversary.published import paths_of_published
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
@@ -30,7 +31,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_report(record)
     yield from judge_end(record)
     yield from judge_certificate(record, scope)
-    happened = record.told & {"kill", "os", "s3", "twice", "oversleep", "no answer of the ledger"}
+    happened = record.told & {"kill", "os", "s3", "twice", "oversleep", "no answer of the ledger", *HANGS}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"
     if record.staged and ended and not (happened or record.nested):

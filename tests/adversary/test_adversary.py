@@ -16,6 +16,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.model.checksum import crc64nvme
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from tests.adversary.conductor import Conductor
+from tests.adversary.hangs import HANGS
 from tests.adversary.lies import LIES
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.oracle import judge
@@ -59,6 +60,8 @@ EACH_KIND = (
     968,
     1185,
     1805,
+    20_008,
+    20_010,
 )
 OTHER_FAULTS = (
     "change",
@@ -70,6 +73,7 @@ OTHER_FAULTS = (
     "another run",
     "no answer of the ledger",
     "oversleep",
+    *HANGS,
 )
 
 

@@ -15,6 +15,7 @@ from tests.adversary.certified import certify
 from tests.adversary.computing import compute
 from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
 from tests.adversary.fields import closing, more_fields
+from tests.adversary.hangs import hung
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move, opened
 from tests.adversary.plain_user import draw_plain
@@ -94,6 +95,7 @@ class _Author:
         drawn = draw_plain(Random(f"plain {self.seed}"), self.direction, (source, destination), options)
         source, destination, plain = drawn
         acts = twice_at_once(Random(f"twice {self.seed}"), acts)
+        acts = hung(Random(f"hung {self.seed}"), acts)
         return Script(
             self.seed,
             self.direction,

@@ -40,7 +40,7 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
         120,
     ),
     (("Lambda.ServiceException", "Lambda.AWSLambdaException", "Lambda.SdkClientException"), 2, 4, 60),
-    (("Lambda.Unknown", "Runtime.ExitError"), 1, 6, 10),
+    (("Lambda.Unknown", "Runtime.ExitError", "Stalled"), 1, 6, 10),
     (("Runtime.OutOfMemory",), 1, 2, 10),
     (("States.Timeout", "Sandbox.Timedout"), 1, 1, 10),
 )
@@ -97,8 +97,8 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [BUSY, "FailedInfrastructure"],
     "CheckMount": [BUSY, "FailedInfrastructure"],
     "ShortWay": [
-        {"ErrorEquals": ["Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.Timedout"], "ResultPath": None}
-        | {"Next": "TakeOver"},
+        {"ErrorEquals": ["Runtime.ExitError", "Stalled", "Runtime.OutOfMemory", "Sandbox.Timedout"]}
+        | {"ResultPath": None, "Next": "TakeOver"},
         {"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": "WaitForShortWay"},
     ],
     "TakeOver": ["FinishTree"],
@@ -173,7 +173,7 @@ def test_every_task_has_a_timeout_that_a_function_can_reach(task: State) -> None
 def test_every_name_without_a_dot_is_an_error_of_the_domain() -> None:
     handlers = [handler for state in STATES for key in ("Retry", "Catch") for handler in state.body.get(key, [])]
     names = {name for handler in handlers for name in handler["ErrorEquals"] if "." not in name}
-    assert names == {"Throttled", "Transient", "InvalidRequest", "AccessDenied", "DestinationBusy"}
+    assert names == {"Throttled", "Transient", "Stalled", "InvalidRequest", "AccessDenied", "DestinationBusy"}
     assert names <= {error.__name__ for error in TASK_ERRORS}
 
 

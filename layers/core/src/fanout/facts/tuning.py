@@ -143,6 +143,19 @@ ENTRIES_HELD = 65_536
 SEGMENT_STATE_BYTES = 16 * KIB
 # Seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.
 CHECKPOINT_SECONDS = 20.0
+# The steps of a task that may show nothing, each with its seconds; a task that shows nothing for longer than all of
+# them has stalled. Pauses between two of them are shown, or shorter.
+SILENT_STEPS = {
+    # efs/latest/ug/mounting-fs-nfs-mount-settings.html: timeo=600, after which a client sends a request again.
+    "a file system whose answer was lost": 60.0,
+    # adapters.http.curl.Timeouts: a new connection, then not a byte.
+    "a store that does not answer": 35.0,
+    # work.rates.shared_limiter: how long a process waits for the limits.
+    "a process that asks for the limits of the run": 60.0,
+}
+STALL_SECONDS = max(SILENT_STEPS.values()) + 10.0
+# How often it is looked at; and for how long a task that was interrupted may show nothing until it is again.
+STALL_LOOK_SECONDS, STALL_GRACE_SECONDS = 1.0, 10.0
 # Functions that list at once in a round.
 LIST_CONCURRENCY = 40
 # The least that a request may ask for: a file that is not divided is copied by one function in its time.

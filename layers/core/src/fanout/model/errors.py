@@ -65,6 +65,18 @@ class Transient(FanoutError):
     """A failure that may pass by itself (time-out, reset, 5xx, EIO); retried."""
 
 
+class Stalled(FanoutError):
+    """A task showed no progress for longer than its slowest step may take; retried as a function that was lost is.
+
+    ``last`` says what moved last.
+    """
+
+    def __init__(self, task: str, seconds: float, last: str) -> None:
+        found = f"{task} showed no progress for {seconds:.0f} s; what moved last: {last}"
+        way_on = "it is tried again; if it stalls each time, see which end does not answer"
+        super().__init__(f"{found}; {way_on}")
+
+
 class Unreachable(FanoutError):
     """A service does not answer from where the function runs; never retried. The message ends with the remedy."""
 
@@ -168,6 +180,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     AccessDenied,
     Throttled,
     Transient,
+    Stalled,
     Unreachable,
     NotFound,
     PreconditionFailed,

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from fanout.ports.clock import Clock
 from fanout.probe.samples import Record
+from fanout.work.progress import FILES, moved
 
 
 class Allowance:
@@ -69,6 +70,7 @@ def at_once(threads: int, work: Callable[[int], Iterator[Record]], effort: Effor
         start.wait()
         for record in work(thread):
             records.append(record)
+            moved(FILES)
 
     pool = ThreadPoolExecutor(threads)
     try:

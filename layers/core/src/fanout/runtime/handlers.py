@@ -20,6 +20,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.runtime.bootstrap import make_context, stack
 from fanout.runtime.clients import make_work_store
 from fanout.runtime.telemetry import observed
+from fanout.runtime.watch import take_no_task_after_a_stall, watched
 from fanout.work.context import Context
 
 Handler = Callable[[Json, Any], Json]
@@ -45,13 +46,18 @@ def handler_of(function: str) -> Handler:
 
     def handler(event: Json, lambda_context: Any) -> Json:
         name = field(event, "step")
+        take_no_task_after_a_stall()
+        with watched(lambda_context, {"state": str(name)}) as named:
+            return answer_to(name, event, lambda_context, named)
+
+    def answer_to(name: str, event: Json, lambda_context: Any, named: dict[str, str]) -> Json:
         if (name, function) in QUESTIONS:
             answer: Json = _loaded(QUESTIONS[name, function])(event)
             return answer
         if name not in STEPS or STEPS[name].function != function:
             allowed = ", ".join(state for state, step in STEPS.items() if step.function == function)
             raise InvalidRequest("step", f"{name!r} is no step of {function}", f"allowed are {allowed}")
-        return _task(name, event, lambda_context)
+        return _task(name, event, lambda_context, named)
 
     return handler
 
@@ -62,17 +68,18 @@ def queue_handler_of(function: str) -> Handler:
     return lambda event, lambda_context: handler({**event, "step": function}, lambda_context)
 
 
-def _task(name: str, event: Json, lambda_context: Any) -> Json:
+def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) -> Json:
     if name in BEFORE:
         _loaded(BEFORE[name])()
     step = STEPS[name]
     state = step.acts_as or name
     run_id, prefix, sealed = _place_of(step, event)
+    named.update({"state": state, "run_id": run_id, **_keys_of(event)})
     remaining = lambda_context.get_remaining_time_in_millis() / 1000
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
         context = step.inside(make_context(run_id, prefix, remaining, state, sealed))
         try:
-            inside = _begins(run_id, prefix, sealed, lambda_context) if step.walks else None
+            inside = _begins(run_id, prefix, sealed, lambda_context, named) if step.walks else None
             answer = run_step(step, event, context, replace(stack(), begin=inside))
             if name in AFTER:
                 _loaded(AFTER[name])(answer, context.ledger)
@@ -83,12 +90,13 @@ def _task(name: str, event: Json, lambda_context: Any) -> Json:
         return step.answers(event, answer)
 
 
-def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any) -> Begin:
+def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any, named: dict[str, str]) -> Begin:
     """Begins the steps that a function walks through, on one kept ledger; each is observed as in its own function."""
     kept = KeptStore(make_work_store(), run_prefix(run_id))
 
     @contextmanager
     def begin(state: str) -> Iterator[Context]:
+        named["step"] = state
         kept.look_ahead(f"{run_prefix(run_id)}{PLAN}")
         if state in BEFORE:
             _loaded(BEFORE[state])()

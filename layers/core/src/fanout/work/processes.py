@@ -10,11 +10,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import time
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from fanout.model.errors import Transient
+from fanout.facts import tuning
+from fanout.model.errors import Stalled, Transient
+from fanout.work.progress import MESSAGES, Patience, moved
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -30,6 +33,8 @@ _TURNS_IN_A_PIPE = 4096 // _POSITION
 _SENT_TOGETHER = 256
 # Items that a process takes at once: one where there are few, for even ends; taking is an operation too.
 _ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE = 1_000, 8
+# Chosen: a process that was killed ends within this time, unless a file system does not answer it.
+_END_SECONDS, _LOOK_SECONDS = 10.0, 0.001
 
 
 def in_processes(
@@ -77,7 +82,17 @@ def end_processes(pipes: dict[Connection, int]) -> None:
     for reading, child in pipes.items():
         reading.close()
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        _wait_for(child)
+
+
+def _wait_for(child: int) -> int:
+    """How a process ended that ends now. Raises ``Transient`` for one that waits for a file system all the same."""
+    until = time.monotonic() + _END_SECONDS
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() >= until:
+            raise Transient(f"a process of this function did not end in {_END_SECONDS:.0f} s")
+        time.sleep(_LOOK_SECONDS)
+    return ended[1]
 
 
 def _queue(count: int) -> int:
@@ -132,15 +147,13 @@ def yield_all(work: Generator[list[Message], None, End], send: Callable[[list[Me
 
 def messages_of(pipes: dict[Connection, int]) -> Generator[list[Any], None, list[Any]]:
     """Yield the messages of the processes until all have ended; removes ended ones from ``pipes``."""
-    from multiprocessing.connection import wait
-
     ends: list[Any] = []
     while pipes:
-        for reading in cast("list[Connection]", wait(list(pipes))):
+        for reading in _that_say_something(list(pipes)):
             kind, value = _received(reading)
             if kind == "ended":
                 reading.close()
-                _, status = os.waitpid(pipes.pop(reading), 0)
+                status = _wait_for(pipes.pop(reading))
                 if status:
                     raise Transient(f"a process of this function ended with {os.waitstatus_to_exitcode(status)}")
             elif kind == "error":
@@ -150,6 +163,22 @@ def messages_of(pipes: dict[Connection, int]) -> Generator[list[Any], None, list
             else:
                 ends.append(value)
     return ends
+
+
+def _that_say_something(reading: list[Connection]) -> list[Connection]:
+    """The connections that have a message, or have ended: the one place where a function waits for its processes.
+
+    Raises ``Stalled`` where none of them, nor anything else of the task, shows progress.
+    """
+    from multiprocessing.connection import wait
+
+    patience = Patience(tuning.STALL_SECONDS)
+    while not (found := wait(reading, tuning.STALL_LOOK_SECONDS)):
+        if patience.look(tuning.STALL_LOOK_SECONDS):
+            moved(MESSAGES)  # what ends the processes now is a step of its own
+            raise Stalled("a process of this function", patience.seconds, patience.last)
+    moved(MESSAGES)
+    return cast("list[Connection]", found)
 
 
 def _received(reading: Connection) -> tuple[str, Any]:

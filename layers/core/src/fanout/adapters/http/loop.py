@@ -15,6 +15,7 @@ from typing import Any
 
 from fanout.adapters.http.curl import Handle
 from fanout.adapters.http.libcurl import pycurl
+from fanout.work.progress import NETWORK, moved
 
 # Chosen: connections that are kept; there are no more exchanges under way than tuning.ENTRIES_UNDER_WAY and threads.
 _CONNECTIONS_KEPT = 512
@@ -128,6 +129,8 @@ class Loop:
         seconds = 0.0 if self._asked else self._wait_seconds()
         events = self._epoll.poll(seconds, _EVENTS_AT_ONCE)
         self._sleeps = False
+        if events:
+            moved(NETWORK)
         for descriptor, event in events:
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)

@@ -15,6 +15,7 @@ from fanout.adapters.posix.errors import HELD, HOLDS, STALE, TAKEN
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
+from fanout.work.progress import FILES, moved
 
 # Entries of a directory that are held in memory; it is read again for those after them.
 _AT_ONCE = 1_000
@@ -70,6 +71,8 @@ def _is_done(remove: Callable[[], object], stays: Collection[int]) -> bool:
         if error.errno not in stays:
             raise
         return False
+    finally:
+        moved(FILES)
 
 
 def _is_gone(remove: Callable[[], object]) -> bool:

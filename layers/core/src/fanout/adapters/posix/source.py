@@ -16,6 +16,7 @@ from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.ports.tree import WholeSource
+from fanout.work.progress import FILES, moved
 
 # Without O_NONBLOCK a FIFO that was put in the file's place would be waited for.
 FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -83,6 +84,7 @@ class FileSource:
                 block = os.pread(self._descriptor, wanted, offset)
             except OSError as error:
                 raise source_error("read", error) from error
+            moved(FILES)
             if len(block) == wanted and not blocks:
                 return block
             if not block:

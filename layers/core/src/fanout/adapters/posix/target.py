@@ -20,6 +20,7 @@ from fanout.model.entry import Attributes
 from fanout.model.errors import ItemError
 from fanout.model.shard import Receipt
 from fanout.request.parts.allowed_attributes import Allowed
+from fanout.work.progress import FILES, moved
 
 # Smaller holes save too little for their operations.
 CHUNK_BYTES = 64 * KIB
@@ -37,6 +38,7 @@ def write_all(descriptor: int, data: bytes, offset: int) -> int:
     for start, end in runs_of_data(data):
         while start < end:
             start += os.pwrite(descriptor, view[start:end], offset + start)
+            moved(FILES)
         written_until = offset + end
     return written_until
 

@@ -16,6 +16,7 @@ from itertools import count
 
 from fanout.model.errors import TimeUp, Transient
 from fanout.ports.limiter import Limiter, TaskLimiter
+from fanout.work.progress import PAUSES, moved
 
 _READ, _LEAVE, _CUT_OFF, _BEGIN, _STOP = range(5)
 # A question: its kind, the ticket, entries and bytes. An answer: the seconds to wait.
@@ -83,6 +84,7 @@ class SharedLimiter(Limiter):
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
+        moved(PAUSES)
 
     def _asked(self, what: int, ticket: int, files: int, size: int) -> float:
         """The answer; one question of a process at a time."""

@@ -14,6 +14,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
 from fanout.ports.limiter import TaskLimiter
+from fanout.work.progress import PAUSES, moved
 from fanout.work.rates import run_limits
 from fanout.work.rates.shares import Bucket, Presence
 
@@ -76,6 +77,7 @@ class Throttle(TaskLimiter):
 
     def sleep(self, seconds: float) -> None:
         self._sleep(seconds)
+        moved(PAUSES)
 
     def holds(self) -> bool:
         return not self._idle()

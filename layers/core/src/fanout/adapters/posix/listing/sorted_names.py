@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fanout.facts import tuning
 from fanout.model.entry import Entry
+from fanout.work.progress import FILES, moved
 
 # Names whose attributes are asked for together.
 BATCH = 1024
@@ -71,6 +72,7 @@ class Names:
         while some := [
             child.name + "/" if child.is_dir(follow_symlinks=False) else child.name for child in islice(each, BATCH)
         ]:
+            moved(FILES)
             if not self._bounds.hold_all:
                 some = [name for name in some if self._bounds.hold(os.fsencode(name))]
             self._names += some

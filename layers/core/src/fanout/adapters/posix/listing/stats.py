@@ -19,6 +19,7 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import UNLINKED_PREFIX, is_unfinished, is_unlinked_file
+from fanout.work.progress import FILES, moved
 
 
 def attributes_of(found: os.stat_result) -> Attributes:
@@ -132,6 +133,8 @@ def stats_of(descriptor: int, names: Sequence[str]) -> list[os.stat_result | Non
         return list(map(ask, plain))
     except FileNotFoundError:
         return [stat_or_none(descriptor, name) for name in plain]
+    finally:
+        moved(FILES)
 
 
 def stat_or_none(descriptor: int, name: str) -> os.stat_result | None:

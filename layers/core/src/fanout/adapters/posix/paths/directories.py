@@ -16,6 +16,7 @@ from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import UNFINISHED_MODE, parent_of, reason_against_name
+from fanout.work.progress import FILES, moved
 
 # Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
@@ -198,6 +199,7 @@ class Directories:
         raise ItemError(Reason.LINK_IN_PATH, f"a directory of the path is a symlink: {path[:-1][-200:]}")
 
     def _release(self, held: HeldDirectory) -> None:
+        moved(FILES)
         with self._lock:
             held.users -= 1
             if not held.is_kept and not held.users:
