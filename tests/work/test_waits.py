@@ -20,7 +20,7 @@ FOR_THREADS = {
     "adapters/http/curl.py": "lock: the loop of all connections, at the end of each exchange",
     "adapters/posix/listing/read_ahead.py": "queue: asked only where it is not empty",
     "adapters/posix/paths/directories.py": "event: the thread that opens the directory",
-    "adapters/posix/target.py": "event: the threads that write through the descriptor",
+    "adapters/posix/shared_descriptor.py": "event: the threads that write through the descriptor",
     "adapters/s3/copier.py": "threads: those that copy the parts of one object",
     "probe/probe_work.py": "event: the threads of an experiment begin together",
     "staging/pack_writer.py": "lock: the thread that sends a pack",
