@@ -157,7 +157,7 @@ def test_a_clock_that_jumps_back_neither_hides_nor_removes_the_version_that_was_
         following.clock.time += jump
         put(world, "n.txt", str(number))
         assert following.publish(request)["status"] == "SUCCEEDED"
-        assert known(following) == [f"v{number}", f"v{number - 1}"]
+        assert known(following)[:2] == [f"v{number}", f"v{number - 1}"]
     assert [name for name in world.versions() if name[0] != "."] == ["v3", "v4"]
 
 
@@ -167,7 +167,9 @@ def test_a_reader_that_opened_a_file_before_the_switch_reads_on(world: Publishin
     inside = os.open(world.current, os.O_RDONLY)
     with (world.mount / "site/current/a.txt").open() as reader:
         put(world, "a.txt", "changed")
-        summary = world.following("v2").publish(request)
+        second = world.following("v2")
+        assert second.publish(request)["published"]["removed"] == []
+        summary = second.following("v3").publish(request)
         assert (summary["published"]["removed"], reader.read()) == (["v1"], "a")
     os.close(inside)
     assert (world.mount / "site/current/a.txt").read_text() == "changed"
@@ -246,16 +248,17 @@ def test_old_versions_that_cannot_be_removed_are_a_note_and_the_next_run_removes
 ) -> None:
     request = {**REQUEST, "publish": {"link": "current", "keep": 1}}
     world.publish(request)
-    second = world.following("v2")
-    until_the_switch(second, request)
+    world.following("v2").publish(request)
+    third = world.following("v3")
+    until_the_switch(third, request)
     with monkeypatch.context() as patch:
         patch.setattr(versions_below_a_mount, "remove_retired", denied)
-        publish_version(second.context())
-    assert any("old versions could not be removed" in note for note in second.end()["notes"])
-    assert os.readlink(world.mount / "site/current") == "versions/v2"
-    assert known(second) == ["v2"]
-    world.following("v3").publish(request)
-    assert [name for name in world.versions() if name != ".publisher"] == [".published-v3", "v3"]
+        publish_version(third.context())
+    assert any("old versions could not be removed" in note for note in third.end()["notes"])
+    assert os.readlink(world.mount / "site/current") == "versions/v3"
+    assert known(third) == ["v3", "v2"]
+    world.following("v4").publish(request)
+    assert [name for name in world.versions() if name[0] != "."] == ["v3", "v4"]
 
 
 def denied(*_: object, **__: object) -> None:

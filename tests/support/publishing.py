@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.facts.mounts import CACHED_SECONDS
 from fanout.model.document import Json
 from fanout.model.location import Location
 from fanout.ports.tree import Tree
@@ -52,8 +53,8 @@ class PublishingWorld(World):
         self.walk("PublishVersion", self.state(), "SummariseTransfer")
 
     def following(self, run_id: str) -> PublishingWorld:
-        """The next run."""
-        self.clock.time += 1
+        """The next run, when no reader can follow the link as it was before the last one."""
+        self.clock.time += CACHED_SECONDS + 1
         return dataclasses.replace(self, run_id=run_id)
 
     @property
@@ -89,7 +90,7 @@ class Fenced:
     def look_ahead(self, ends: object, pool: object) -> None:
         """See ``ports.turns.Turns``."""
 
-    def take(self, plan: Plan, execution: str) -> None:
+    def take(self, plan: Plan, execution: str, versions: object = None) -> None:
         """See ``ports.turns.Turns``."""
 
     def turn(self, plan: Plan, end: Location) -> Turn:

@@ -24,11 +24,13 @@ class VersionBefore(Struct, frozen=True):
     """The version that the link named when the run began; empty for none.
 
     ``others`` are the other versions there, and runs that this one resumes, the newest first: they may have linked
-    files of that version since it was published, which moved their ctimes.
+    files of that version since it was published, which moved their ctimes. For a run that resumes others, ``version``
+    is what the link named when the first of them began, and ``named`` when it began itself.
     """
 
     version: PlainNameOrNone
     others: tuple[PlainName, ...] = ()
+    named: PlainNameOrNone = ""
 
 
 class Sealed(Struct, frozen=True):

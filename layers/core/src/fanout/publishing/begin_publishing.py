@@ -98,7 +98,8 @@ def begin_publishing(plan: Plan, context: Context) -> None:
         return
     if plan.request.course.copies:
         versions.begin()
-    before = VersionBefore(versions.published(), _others(plan, versions))
+    named = versions.published()
+    before = VersionBefore(named, _others(plan, versions), named)
     if plan.request.course.writes:
         _claim(plan, publish, versions)
     if plan.resumes:  # what the first run linked, it linked from that one's

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import json
 from msgspec.structs import replace
 
@@ -22,7 +20,7 @@ from fanout.model.errors import INFRASTRUCTURE, AccessDenied, InvalidRequest, Ru
 from fanout.model.outcome import Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import notes_of, version_is_gone
-from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
+from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, noted_next, versions_to_go
 from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
@@ -100,16 +98,17 @@ def _publish(plan: Plan, context: Context) -> bool:
 
 def _switched(plan: Plan, versions: Versions, context: Context) -> Published | None:
     """The version that was published; ``None`` where an entry is not as it should be, and the link stays."""
-    ledger, before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore).version
-    version, publish = plan.version, plan.request.publish
+    ledger, found_before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore)
+    version, publish, before = plan.version, plan.request.publish, found_before.version
     assert publish is not None
     if plan.request.course.goes_back:
         notes = notes_of(versions)
         if version not in notes:  # a function of a run that was stopped removed it, before it was fenced
             raise version_is_gone(plan)
         if before != version:
-            again = replace(notes[version], number=_next_number(notes, version), published_at=context.clock.now())
-            versions.note(json.encode(again))
+            again = replace(notes[version], published_at=context.clock.now())
+            named = found_before.named, versions.published()
+            versions.note(json.encode(noted_next(again, notes, named)))
         versions.switch()
         return Published(version, before, publish.link, context.clock.now(), Count())
     found = books_if_whole(plan, ledger)
@@ -118,10 +117,10 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     held = found.books.by_result[Result.COPIED] + found.books.by_result[Result.UNCHANGED]
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
-    versions.published()  # where the link cannot be switched, the version is not noted as published either
-    number = _next_number(notes_of(versions), version)
-    note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own, number)
-    versions.note(json.encode(note))
+    # Where the link cannot be switched, the version is not noted as published either.
+    named = found_before.named, versions.published()
+    note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own)
+    versions.note(json.encode(noted_next(note, notes_of(versions), named)))
     versions.switch()
     return Published(version, before, publish.link, note.published_at, linked)
 
@@ -152,11 +151,6 @@ def _seal(plan: Plan, context: Context) -> None:
         context.ledger.note("seal", [f"the next run links nothing that this one copied: {error}"[:500]])
         return
     context.ledger.write(keys.SEALED, Sealed(at_ns))
-
-
-def _next_number(notes: Mapping[str, VersionNote], version: str) -> int:
-    """The number of a version that is published after all others."""
-    return 1 + max((one.number for one in notes.values() if one.version != version), default=0)
 
 
 def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
