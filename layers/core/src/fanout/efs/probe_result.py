@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState
+from fanout.ledger.documents import Lasting
 from fanout.model.errors import RunError
 from fanout.model.path_rules import PlainName
 
@@ -125,7 +126,7 @@ class Caps(Struct, frozen=True):
     source: str
 
 
-class ProbeResult(Struct, frozen=True):
+class ProbeResult(Lasting, frozen=True):
     """The whole document. ``state`` is ``None`` for a mount without an id, ``calibration`` if too little was measured.
 
     Times are seconds since 1970.

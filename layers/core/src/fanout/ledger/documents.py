@@ -50,15 +50,40 @@ def document_row(document: Struct) -> Json:
     return {"schema_version": SCHEMA_VERSION, **to_builtins(document)}
 
 
+class Lasting(Struct, frozen=True):
+    """A document that outlives the run that wrote it, so it is read in the schema version before too.
+
+    A field that is newer than that has a default; ``upgraded`` changes what else differs.
+    """
+
+    @classmethod
+    def upgraded(cls, row: Json) -> Json:
+        """A row of the schema version before as one of this version."""
+        return row
+
+
+class AnotherVersion(ValueError):
+    """A document is whole, and of a schema version that is not read."""
+
+
+def check_version(row: Any) -> None:
+    """Raise ``AnotherVersion`` for a document of another schema version than this one."""
+    version = row.get("schema_version") if isinstance(row, dict) else None
+    if version == SCHEMA_VERSION:
+        return
+    problem = f"its schema version is {version}, and this version of the product reads {SCHEMA_VERSION}"
+    raise AnotherVersion(problem) if isinstance(version, int) else ValueError(problem)
+
+
 def document_of(row: Any, kind: type[D]) -> D:
     """The document of a row.
 
-    Raises ``ValueError`` for a document of another schema version, and ``msgspec.ValidationError``, which is one too,
-    for one that lacks a field or has one of another type.
+    Raises ``AnotherVersion``, and ``msgspec.ValidationError`` for one that lacks a field or has one of another type;
+    both are ``ValueError``.
     """
-    version = row.get("schema_version") if isinstance(row, dict) else None
-    if version != SCHEMA_VERSION:
-        raise ValueError(f"its schema version is {version}, and this version of the product reads {SCHEMA_VERSION}")
+    if issubclass(kind, Lasting) and isinstance(row, dict) and row.get("schema_version") == SCHEMA_VERSION - 1:
+        return convert(kind.upgraded(row), kind, str_keys=True)
+    check_version(row)
     return convert(row, kind, str_keys=True)
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from msgspec import MsgspecError, Struct, convert, to_builtins
 
 from fanout.ledger import keys
-from fanout.ledger.documents import D, document_of, document_row
+from fanout.ledger.documents import AnotherVersion, D, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.errors import LedgerBroken, NotFound
@@ -139,6 +139,8 @@ class LedgerObjects:
         """Raise ``LedgerBroken`` for any error of an object's value."""
         try:
             yield
+        except AnotherVersion as error:
+            raise self.broken(key, f"was written by another version of the product ({error})") from error
         except _UNFIT as error:
             raise self.broken(key, f"is not whole ({type(error).__name__}: {str(error)[:200]})") from error
 

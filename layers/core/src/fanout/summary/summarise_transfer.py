@@ -6,7 +6,6 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.books.ending import Ending, shards_done, warnings_of
@@ -19,7 +18,7 @@ from fanout.deleting.deletions import deletion_results, not_moved
 from fanout.forecast.phases import NOTED
 from fanout.forecast.run_forecast import forecast_and_actual
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
+from fanout.ledger.documents import Lasting, Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import name_index, no_index_note, write_index
@@ -232,7 +231,7 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]
 
 
-class Latest(Struct, frozen=True):
+class Latest(Lasting, frozen=True):
     """The last run with these ends and this mode, and the one before, which a second attempt at the last run finds."""
 
     run: EarlierRun

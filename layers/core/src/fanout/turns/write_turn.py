@@ -39,7 +39,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.ledger.documents import document_of, document_row
+from fanout.ledger.documents import AnotherVersion, Lasting, document_of, document_row
 from fanout.model.document import json_value
 from fanout.model.errors import DestinationBusy, LedgerBroken, PreconditionFailed, Superseded, Transient
 from fanout.model.location import Location, MountLocation, nest
@@ -53,8 +53,8 @@ from fanout.request.request import digest_without, is_fenced
 from fanout.request.traits import Decides
 
 
-class Writers(Struct, frozen=True):
-    """The runs that write to one store."""
+class Writers(Lasting, frozen=True):
+    """The runs that write to one store, also those that an earlier version of the product entered."""
 
     writers: list[Writer]
 
@@ -189,6 +189,9 @@ class WriteTurns(Struct, frozen=True):
         found = self.store.read_version(key) if ahead is None else ahead.result()
         try:
             return writers_from_bytes(found.data), found.version
+        except AnotherVersion as error:
+            remedy = "deploy the versions between one after the other, or remove that object while no run is at work"
+            raise LedgerBroken(f"{key} was written by another version of the product ({error}); {remedy}") from error
         except ValueError as error:
             remedy = "while no run of this stack is at work, remove that object"
             raise LedgerBroken(f"{key} is not whole ({str(error)[:200]}); {remedy}") from error

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Range, indexes_of, ranges_of
+from fanout.ledger.documents import Lasting, Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
@@ -18,7 +18,7 @@ from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
 
 
-class OwnersLimitation(Struct, frozen=True):
+class OwnersLimitation(Lasting, frozen=True):
     """Why owners cannot be kept at the destination; empty where they can."""
 
     limitation: str

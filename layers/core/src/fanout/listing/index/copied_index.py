@@ -26,9 +26,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import repeat
 
-from msgspec import Struct
-
 from fanout.facts import tuning
+from fanout.ledger.documents import Lasting
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -173,7 +172,7 @@ class IndexPart:
         return verdict(self._known.get(source.path), _state(source, destination))
 
 
-class Index(Struct, frozen=True):
+class Index(Lasting, frozen=True):
     """The files of a run's index, and when the run began and ended, in seconds since 1970."""
 
     files: list[IndexFile]
@@ -181,7 +180,7 @@ class Index(Struct, frozen=True):
     ended: float
 
 
-class IndexOf(Struct, frozen=True):
+class IndexOf(Lasting, frozen=True):
     """The run whose index is used; empty where there is none."""
 
     run: PlainNameOrNone
