@@ -14,8 +14,8 @@ from msgspec.json import decode, encode
 
 import fanout
 from fanout.ledger import documents, run_places
-from fanout.ledger.documents import AnotherVersion, Lasting, document_of, document_row
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.ledger.documents import AnotherVersion, document_of, document_row
+from fanout.model.document import SCHEMA_VERSION, Json, Lasting
 from fanout.model.entry import Kind
 from fanout.model.errors import LedgerBroken
 from fanout.resuming import earlier_run

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState
-from fanout.ledger.documents import Lasting
+from fanout.model.document import Lasting
 from fanout.model.errors import RunError
 from fanout.model.path_rules import PlainName
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, convert, to_builtins
 
 from fanout.model.books import Count
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import SCHEMA_VERSION, Json, Lasting
 from fanout.model.outcome import Result
 from fanout.model.path_rules import PlainName
 
@@ -48,18 +48,6 @@ class Moment(Struct, frozen=True):
 def document_row(document: Struct) -> Json:
     """A document as JSON values, its schema's version first."""
     return {"schema_version": SCHEMA_VERSION, **to_builtins(document)}
-
-
-class Lasting(Struct, frozen=True):
-    """A document that outlives the run that wrote it, so it is read in the schema version before too.
-
-    A field that is newer than that has a default; ``upgraded`` changes what else differs.
-    """
-
-    @classmethod
-    def upgraded(cls, row: Json) -> Json:
-        """A row of the schema version before as one of this version."""
-        return row
 
 
 class AnotherVersion(ValueError):

@@ -18,10 +18,24 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
+from msgspec import Struct
+
 Json = dict[str, Any]
 SCHEMA_VERSION = 1
 DIGITS = 40
 _BOUND = 10**DIGITS
+
+
+class Lasting(Struct, frozen=True):
+    """A document that outlives the run that wrote it, so it is read in the schema version before too.
+
+    A field that is newer than that has a default; ``upgraded`` changes what else differs.
+    """
+
+    @classmethod
+    def upgraded(cls, row: Json) -> Json:
+        """A row of the schema version before as one of this version."""
+        return row
 
 
 def utc(seconds: float) -> str:

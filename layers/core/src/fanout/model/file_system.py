@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from fanout.model.document import Lasting
+
 # docs.aws.amazon.com/efs/latest/ug/efs-metrics.html; a minute each.
 CREDITS = "BurstCreditBalance"
 PERMITTED = "PermittedThroughput"
@@ -37,7 +39,7 @@ class Reading(Struct, frozen=True):
     value: float
 
 
-class Staged(Struct, frozen=True):
+class Staged(Lasting, frozen=True):
     """The directory that a run stages in at an end, as CheckMount made it: its inode, and the user who owns it.
 
     The ledger holds it, so that no function takes another directory of that name for it.

@@ -18,12 +18,12 @@ from fanout.deleting.deletions import deletion_results, not_moved
 from fanout.forecast.phases import NOTED
 from fanout.forecast.run_forecast import forecast_and_actual
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Lasting, Notes, PhaseBegan, SegmentFailed
+from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import name_index, no_index_note, write_index
 from fanout.model.books import Books, Count
-from fanout.model.document import Json, utc
+from fanout.model.document import Json, Lasting, utc
 from fanout.model.errors import LedgerBroken, RunError, run_error
 from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions

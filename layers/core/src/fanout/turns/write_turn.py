@@ -39,8 +39,8 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.ledger.documents import AnotherVersion, Lasting, document_of, document_row
-from fanout.model.document import json_value
+from fanout.ledger.documents import AnotherVersion, document_of, document_row
+from fanout.model.document import Lasting, json_value
 from fanout.model.errors import DestinationBusy, LedgerBroken, PreconditionFailed, Superseded, Transient
 from fanout.model.location import Location, MountLocation, nest
 from fanout.ports.aws import Executions

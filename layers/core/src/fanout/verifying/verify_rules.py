@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Lasting, Range, indexes_of, ranges_of
+from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
+from fanout.model.document import Lasting
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime

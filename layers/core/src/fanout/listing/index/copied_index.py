@@ -27,9 +27,8 @@ from enum import Enum
 from itertools import repeat
 
 from fanout.facts import tuning
-from fanout.ledger.documents import Lasting
 from fanout.model.columns import FileColumns
-from fanout.model.document import Json
+from fanout.model.document import Json, Lasting
 from fanout.model.entry import Entry, Kind
 from fanout.model.path_rules import PlainNameOrNone
 from fanout.request.options import Compare
