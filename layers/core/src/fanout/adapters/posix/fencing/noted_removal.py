@@ -80,7 +80,7 @@ def _left(
     remove: Callable[[str], bool],
     error: Exception,
 ) -> Fenced:
-    """What has the name is left. What was noted goes under the name that somebody gave it."""
+    """Leave what has the name, and remove what was noted, under the name that somebody gave it."""
     try:
         moved = _moved(directories, place, made)
     except NotADirectoryError:
