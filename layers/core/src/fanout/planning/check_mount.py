@@ -55,8 +55,8 @@ def _check(plan: Plan, context: Context) -> None:
         turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
         check_versions(plan, context)
         keep_versions(plan, context)
-        check_ends(plan, context, on_mount=True)
-        noting = meanwhile.submit(note_staged, plan, context)  # before anything stays in it
+        written = check_ends(plan, context, on_mount=True)
+        noting = meanwhile.submit(note_staged, written, context.ledger)  # before anything stays in it
         trying = meanwhile.submit(_try_destination, plan, context)  # in a directory of the run's own
         in_buckets.result()
         refuse_work_bucket_by_another_name(plan, context)

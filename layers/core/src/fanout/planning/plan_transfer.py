@@ -226,9 +226,12 @@ def write_limits(limits: RunLimits, ledger: Ledger) -> None:
         ledger.write(keys.LIMITS, limits)
 
 
-def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
-    """Check the ends that lie on a mount which is seen from here, or those that lie in buckets."""
-    request: Request = plan.request
+def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, Tree]:
+    """Check the ends that lie on a mount which is seen from here, or those that lie in buckets.
+
+    Returns the trees that were made ready to be written, by their fields.
+    """
+    request, written = plan.request, dict[str, Tree]()
     source, destination = (
         _seen(end, tree, plan, on_mount=on_mount)
         for end, tree in ((request.source, context.source), (request.destination, context.destination))
@@ -238,12 +241,16 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
             source.check(writing=False)
             if request.course.deletes_proven and on_mount:  # it makes its right to delete there; a bucket has none
                 source.check(writing=True)
+                written["source"] = source
             if not request.allow_empty_source and request.manifest is None:
                 _refuse_nothing(source, request)
     made_later = request.course.plans and on_mount  # a copy would make it
     if destination is not None and not made_later:
         with naming("destination"):
             destination.check(writing=request.course.writes)
+            if request.course.writes:
+                written["destination"] = destination
+    return written
 
 
 def _seen(end: Location, tree: Callable[[Plan], Tree], plan: Plan, *, on_mount: bool) -> Tree | None:

@@ -5,30 +5,23 @@ A name proves nothing: who may write to an end's root can rename the directory, 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import Staged
 from fanout.ports.tree import Tree
-from fanout.request.plan import Plan
-from fanout.request.request import is_fenced
-from fanout.work.context import Context
 
 _KEYS = {"source": keys.SOURCE_STAGED, "destination": keys.STAGED}
 
 
-def note_staged(plan: Plan, context: Context) -> None:
-    """Note the staging directories at the ends that this function sees and that the run writes."""
-    ends = {"source": plan.request.source, "destination": plan.request.destination}
-    for field, end in ends.items():
-        if end not in plan.request.written_ends or not is_fenced(end):
-            continue
-        files = (context.source(plan) if field == "source" else context.destination(plan)).file_system
-        staged = files.staged() if files is not None else None
-        if staged is not None and context.ledger.whole_run().find(_KEYS[field], Staged) != staged:
-            context.ledger.whole_run().write(_KEYS[field], staged)
+def note_staged(written: Mapping[str, Tree], ledger: Ledger) -> None:
+    """Note the staging directories of the ends by their fields, as the check of these trees made them."""
+    for field, tree in written.items():
+        staged = tree.file_system.staged() if tree.file_system is not None else None
+        if staged is not None and ledger.whole_run().find(_KEYS[field], Staged) != staged:
+            ledger.whole_run().write(_KEYS[field], staged)
 
 
 def recall_staged(field: str, tree: Tree, ledger: Ledger) -> None:

@@ -11,9 +11,9 @@ import fcntl
 import itertools
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
 from fanout.adapters.posix.write_protected import NOTES, WriteProtected
 from fanout.facts import tuning
-from fanout.model.errors import ItemError, Superseded
+from fanout.model.errors import FanoutError, ItemError, Superseded
 from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of
@@ -176,6 +176,18 @@ class Staging:
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
         remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=(COPIED, NOTES))
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """The run's directory, made if it is not there. One that was made now goes where something else is wrong."""
+        is_new = self.token.make()
+        try:
+            yield
+        except Exception:
+            if is_new:  # nothing has noted it yet
+                with suppress(OSError, FanoutError, ItemError):
+                    self.remove()
+            raise
 
     def close_opened(self) -> None:
         """Give the directories that the run opened their modes back. Raises ``OSError``."""

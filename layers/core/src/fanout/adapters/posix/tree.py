@@ -155,11 +155,11 @@ class PosixTree(PosixFileSystem):
         where = f"/{self._root}"
         try:
             if writing:
-                self._token.make()
-                if self._stages != self._root:
-                    self._directories.hold(self._root, create=True).let_go()
-                if self._backup is not None:
-                    self._backup.check()
+                with self._staging.made():
+                    if self._stages != self._root:
+                        self._directories.hold(self._root, create=True).let_go()
+                    if self._backup is not None:
+                        self._backup.check()
                 return
             with self._directories.hold(self._root) as descriptor:
                 os.scandir(descriptor).close()

@@ -75,8 +75,8 @@ class FencingToken:
         """The user that the run's files belong to when they are made, once the directory was entered."""
         return None if self._known is None else self._known.owner
 
-    def make(self) -> Staged:
-        """Make the root and the run's directory, where they are missing. For CheckMount alone.
+    def make(self) -> bool:
+        """Make the root and the run's directory, where they are missing; whether it was. For CheckMount alone.
 
         Raises ``NotOursError`` for a directory that another user made, and ``Transient`` for one that the run may have
         made, where nothing is noted.
@@ -91,8 +91,7 @@ class FencingToken:
                 except FileExistsError:
                     self._is_new = False
             with self._directories.hold(self.path):
-                assert self._known is not None
-                return self._known
+                return self._is_new
         finally:
             self._is_making = self._is_new = False
 
