@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from fanout.books.next_step import RULES
 from fanout.books.summary_document import Status
+from fanout.facts.holdings import HOLDINGS, Direction, Fate
 from fanout.facts.prices import PRICES
 from fanout.model.outcome import Reason, Result
 from fanout.probe.request import ProbeFields
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "docs/reference/parameters.md"
 REQUEST = ROOT / "docs/reference/request.md"
 REASONS = ROOT / "docs/reference/reasons.md"
+COPIED = ROOT / "docs/understand/what-is-copied.md"
 NEXT = ROOT / "docs/how-to/resume-and-retry.md"
 PACKAGES = ROOT / "docs/develop/packages.md"
 TEMPLATE = ROOT / "template.yaml"
@@ -189,6 +191,16 @@ def reasons_page() -> str:
     return _with_part(REASONS, "reasons", reasons())
 
 
+def holdings() -> str:
+    """docs/understand/what-is-copied.md with its table of fates written anew."""
+    lines = ["", f"| a source's | {' | '.join(Direction)} |", f"|---|{'---|' * len(Direction)}"]
+    for row in HOLDINGS:
+        fates = [row.fate(one) for one in Direction]
+        cells = ["n/a" if one is Fate.NONE else one.value.partition(":")[0] for one in fates]
+        lines.append(f"| {row.what} | {' | '.join(cells)} |")
+    return _with_part(COPIED, "holdings", "\n".join([*lines, "", ""]))
+
+
 def next_steps() -> str:
     """docs/how-to/resume-and-retry.md with its list written anew: runs that did not succeed, and the command."""
     lines = [""]
@@ -224,6 +236,7 @@ def main(arguments: list[str]) -> int:
         (PARAMETERS, parameters()),
         (REQUEST, fields()),
         (REASONS, reasons_page()),
+        (COPIED, holdings()),
         (NEXT, next_steps()),
         (PACKAGES, packages()),
     ):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.adversary.attributes import FORMS, POSIX, id_of, mode_of, mtime_of, told_by
 from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.metadata import carried, drawn_headers, drawn_tags
 from tests.adversary.s3_words import Stored
 from tests.adversary.script import Change, Spec, bytes_of
 from tests.adversary.trees import Snapshot, Version
@@ -43,8 +44,8 @@ class BucketPlace:
                 self.bucket,
                 self.prefix + spec.path,
                 data,
-                FORMS[spec.attributes](spec),
-                "a=b&c=" if spec.seed % 2 else "",
+                FORMS[spec.attributes](spec) | drawn_headers(spec),
+                drawn_tags(spec),
             )
 
     def snapshot(self) -> Snapshot:
@@ -79,6 +80,8 @@ class BucketPlace:
             self._objects.pop(key, None)
         elif change.what in ("append", "truncate", "create"):
             self._put(key, bytes_of(change.seed, change.seed % 9000), there)
+        elif change.what == "chmod" and change.seed % 2 and there is not None:
+            self._objects[key] = replace(there, tags=f"x={change.seed}")  # moves no ETag and no time
         elif change.what == "strip" and there is not None:
             self._s3.truth.put(self.bucket, key, there.data)  # as a copy onto itself that names no metadata
         elif there is not None:
@@ -102,6 +105,17 @@ def object_version(key: str, stored: Stored, tool: str = "") -> Version:
     mark = f"{stored.etag} {stored.modified}"
     changed_ns = stored.modified * 10**9
     uid, gid = (id_of(stored.headers, name) for name in ("owner", "group"))
-    found = Version(kind, stored.data, plain, mtime_of(stored.headers), uid, gid, mark, changed_ns)
+    found = Version(
+        kind,
+        stored.data,
+        plain,
+        mtime_of(stored.headers),
+        uid,
+        gid,
+        mark,
+        changed_ns,
+        carried(stored.headers),
+        stored.tags,
+    )
     own = any(name.startswith(POSIX) for name in stored.headers)
     return found if own or not tool else replace(found, **told_by(tool, stored.headers))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
 from tests.adversary.elsewhere import lost_of, parted
+from tests.adversary.metadata import judge_metadata_of_move, may_lose
 from tests.adversary.scope import Finding
 from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
 from tests.adversary.trees import Snapshot, Version
@@ -29,6 +30,7 @@ def move(draw: Random, options: dict[str, Any]) -> None:
     options["mode"] = "move"
     if by_content:
         options["verify"] = "content"
+    may_lose(chance, options)
 
 
 def opened(
@@ -74,6 +76,9 @@ def judge_move(
         if lost and not excused:
             yield Finding("moved", f"run {run} deleted {path!r} at the source, {lost}")
     # A manifest's names of one file become files of their own (docs/how-to/manifests.md), as all do on S3 Files.
+    yield from judge_metadata_of_move(
+        script, run, options, {path: then[path] for path in then if path not in touched}, now, there, trees_then
+    )
     keeps_names = script.direction in (WITHIN_MOUNT, TWO_MOUNTS) and "manifest" not in options and not script.s3_files
     if keeps_names and options.get("verify") != "content":
         for names in parted(gone - touched, then, there):

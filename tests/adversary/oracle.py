@@ -11,6 +11,7 @@ from tests.adversary.differences import ATTRIBUTES, judge_verification
 from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.hangs import HANGS
 from tests.adversary.keeping import judge_keeping, left_there
+from tests.adversary.metadata import judge_metadata
 from tests.adversary.published import paths_of_published
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
@@ -175,6 +176,8 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
     is_new = before is None or before.mark != there.mark
     if not is_new or version.kind == "symlink":
         return
+    if before is None or before.content != there.content:
+        yield from ((one.kind, one.text) for one in judge_metadata(script, record, path, version, there))
     owner = (version.uid, version.gid)
     to_mount = script.direction not in (MOUNT_TO_S3, INSIDE_S3)
     ids = 0o6000 if version.kind == "file" and owner != (there.uid, there.gid) and to_mount else 0

@@ -44,6 +44,7 @@ OF_ITS_OWN = frozenset(
         "part of a published tree",
         "place lies in a published tree",
         "attribute of the source cannot be read",
+        "destination cannot hold all of it",
     }
 )
 # Errors that a run without a fault may end with.

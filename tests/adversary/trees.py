@@ -16,7 +16,10 @@ from tests.adversary.script import STAGING, Change, Spec, bytes_of
 
 @dataclass(frozen=True)
 class Version:
-    """What stood at a path at some moment. ``mark`` tells two versions with the same bytes apart (inode, ETag)."""
+    """What stood at a path at some moment. ``mark`` tells two versions with the same bytes apart (inode, ETag).
+
+    ``carried`` are an object's headers but for POSIX attributes, ``tags`` its tags.
+    """
 
     kind: str
     data: bytes = b""
@@ -26,6 +29,8 @@ class Version:
     gid: int | None = None
     mark: str = ""
     changed_ns: int = 0
+    carried: frozenset[tuple[str, str]] = frozenset()
+    tags: str = ""
 
     @property
     def content(self) -> tuple[str, bytes]:

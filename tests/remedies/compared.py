@@ -18,6 +18,7 @@ from tests.support.memory import MemoryEntryCopier
 
 VERIFY: Json = {"mode": "verify"}
 MOVE: Json = {"mode": "move"}
+ALLOW: Json = {"on_not_holdable": "allow"}
 COPY_ALWAYS: Json = {"mode": "copy", "compare": "always"}
 
 
@@ -73,13 +74,40 @@ for _reason, (_change, _paths) in CHANGES.items():
 
 
 @follows(Reason.OWNER_DIFFERS, 1)
-def move_by_content(lab: Lab) -> None:
+def move_and_let_owners_go(lab: Lab) -> None:
     os.chown(lab.write("f"), 7, 8)
     with patch.object(attributes, "_change_owner", lambda *_: False):
         lab.fails(Reason.OWNER_DIFFERS, MOVE)
         assert lab.held("source") == {"f": "content"}
-        lab.start({**MOVE, "verify": "content"})
+        lab.start({**MOVE, **ALLOW})
     assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
+    assert "(owner 7:8)" in " ".join(lab.runs[-1].summary["notes"])
+
+
+@follows(Reason.NOT_HOLDABLE, 0, "bucket mount")
+def copy_what_would_lose_its_headers(lab: Lab) -> None:
+    lab.write("f", headers={"cache-control": "no-store"})
+    lab.fails(Reason.NOT_HOLDABLE, MOVE)
+    lab.start({"mode": "copy"})
+    assert (lab.held("source"), lab.held()) == ({"f": "content"}, {"f": "content"})
+
+
+@follows(Reason.NOT_HOLDABLE, 1, "bucket mount")
+def move_and_let_headers_go(lab: Lab) -> None:
+    lab.write("f", headers={"cache-control": "no-store"})
+    lab.fails(Reason.NOT_HOLDABLE, MOVE)
+    assert lab.held("source") == {"f": "content"}
+    lab.start({**MOVE, **ALLOW})
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
+    assert "(Cache-Control 'no-store')" in " ".join(lab.runs[-1].summary["notes"])
+
+
+@follows(Reason.NOT_HOLDABLE, 1, "mount bucket")
+def move_and_let_links_go(lab: Lab) -> None:
+    os.link(lab.write("f"), lab.root / "name")
+    lab.fails(Reason.NOT_HOLDABLE, MOVE)
+    lab.start({**MOVE, **ALLOW})
+    assert (lab.held("source"), set(lab.held())) == ({}, {"f", "name"})
 
 
 @follows(Reason.METADATA_DIFFERS, 0, "bucket bucket")

@@ -142,7 +142,7 @@ def test_symlinks_of_a_bucket_that_the_request_skips_are_in_no_tree(tmp_path: Pa
     summary = world.run({**COPY, "verify": verify, "symlinks": "skip"})
     assert summary["status"] == "SUCCEEDED", list(world.ledger.read_rows("failures.jsonl"))
     assert summary["totals"]["skipped"]["entries"] == 2
-    assert summary["verification"]["not_compared"] == []
+    assert all(one["entries"] is None for one in summary["verification"]["not_compared"])
     document = certificate(world).document
     assert (document.source.entries, document.source.bytes) == (1, 1)
     only = World(source=world.source, destination=world.destination, run_id="run-2")

@@ -36,6 +36,7 @@ class Lack(Enum):
     COPIED_RANGE_CHECKSUMS = "gives a copied range the checksum of the whole source"
     DIRECTORY_COPIES = "refuses to copy the object of a directory"
     DIRECTORY_CONDITIONS = "says that a directory's object is there as soon as a key below it is"
+    TAG_COUNTS = "shows no number of tags"
     REDIRECTS = "keeps no website redirect"
     REDIRECTS_OF_UPLOADS = "keeps no website redirect of what was uploaded in parts"
     BYTE_ORDER = "lists directory by directory, not in the order of the keys' bytes"

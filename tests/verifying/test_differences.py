@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fanout.facts.holdings import Direction
 from fanout.model.entry import Attributes, Kind
 from fanout.model.outcome import Reason
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, differences, lacks_attributes
 
 KNOWN = Attributes(0o104750, 1, 2, 5, 6, {"content-type": "a/b"})
 NOTHING = Attributes()
-MOUNTS, NO_OWNERS, BUCKETS = Rules(), Rules(keeps_owners=False), Rules(keeps_owners=True, as_metadata=True)
+MOUNTS, NO_OWNERS, BUCKETS = Rules(), Rules(keeps_owners=False), Rules(direction=Direction.INSIDE_S3)
 ATTRIBUTES = st.builds(
     Attributes,
     st.none() | st.integers(0, 0o7777).map(lambda mode: stat.S_IFREG | mode),

@@ -10,6 +10,8 @@ import pytest
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
+from fanout.facts.holdings import HOLDINGS, Fate, direction_of
+from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
@@ -19,6 +21,7 @@ from tests.verifying.verified_ends import (
     FROM_S3,
     INSIDE_S3,
     OLD_NS,
+    TO_S3,
     WITHIN,
     Between,
     Direction,
@@ -39,12 +42,17 @@ def test_an_object_without_metadata_holds_nothing_to_compare(tmp_path: Path) -> 
     found = ends.run("run-2", {"mode": "verify"})
     assert found["status"] == "SUCCEEDED"
     assert not_compared(found)["attributes"] == 1
-    assert not_compared(ends.run("run-3", {"mode": "verify", "verify": "content"})) == {}
+    assert not_compared(ends.run("run-3", {"mode": "verify", "verify": "content"})) == {"attributes and metadata": None}
 
 
-def test_tags_of_objects_are_said_not_to_be_compared(tmp_path: Path) -> None:
-    ends = Direction(tmp_path, INSIDE_S3)
-    assert not_compared(ends.run("run-1", {"verify": "all"})) == {"tags": None}
+@pytest.mark.parametrize("request_", [WITHIN, TO_S3, FROM_S3, INSIDE_S3])
+def test_all_that_no_comparison_of_the_direction_looks_at_is_named(tmp_path: Path, request_: Json) -> None:
+    summary = Direction(tmp_path, request_).run("run-1", {"verify": "all"})
+    named = ", ".join(not_compared(summary)).split(", ")
+    direction = direction_of(request_["source"].startswith("s3:"), request_["destination"].startswith("s3:"))
+    left_out = [row.what for row in HOLDINGS if row.fate(direction) not in (Fate.COMPARED, Fate.NONE)]
+    assert set(left_out) <= set(named)
+    assert not {row.what for row in HOLDINGS if row.fate(direction) is Fate.COMPARED} & set(named)
 
 
 @pytest.mark.parametrize("owner_of_set_id", [0o4755, 0o6755])

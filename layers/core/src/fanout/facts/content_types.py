@@ -141,3 +141,9 @@ _ENDINGS = {
 }
 # By the ending in lower case, without its dot.
 CONTENT_TYPES = {ending: content_type for content_type, endings in _ENDINGS.items() for ending in endings.split()}
+
+
+def content_type_of(path: str) -> str | None:
+    """The type by the ending of a name; ``None`` for a name that says nothing."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return CONTENT_TYPES.get(ending.lower()) if dot and stem.strip(".") else None

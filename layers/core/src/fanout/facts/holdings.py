@@ -1,4 +1,4 @@
-"""What a source publishes of an entry, and what becomes of it at each kind of destination: the one table.
+"""The one table of all that a source publishes of an entry, with its fate at each kind of destination.
 
 Copies, proofs, verifications, moves, the certificate and docs/understand/what-is-copied.md read it.
 A move deletes no entry of which the source publishes something that is not holdable, unless the request allows it.
@@ -18,12 +18,13 @@ from msgspec import Struct
 REDIRECT = "x-amz-website-redirect-location"
 TAG_COUNT = "x-amz-tagging-count"
 CONTENT_TYPE = "content-type"
+TAGS = "tags"
 # The type of an object that nobody gave one.
 DEFAULT_CONTENT_TYPES = ("binary/octet-stream", "application/octet-stream")
 
 
 class Fate(StrEnum):
-    """What becomes of something that a source publishes; ``NONE`` where this kind of source publishes no such thing."""
+    """The fate of something that a source publishes; ``NONE`` where this kind of source publishes no such thing."""
 
     COMPARED = "copied and compared"
     CARRIED = "copied, not compared"
@@ -79,7 +80,7 @@ HOLDINGS = (
     Holding("Expires", from_s3=_N, inside_s3=_C, headers=("expires",)),
     Holding("website redirect", from_s3=_N, inside_s3=_C, headers=(REDIRECT,)),
     Holding("user metadata", from_s3=_N, inside_s3=_C),
-    Holding("tags", from_s3=_N, inside_s3=_L),
+    Holding(TAGS, from_s3=_N, inside_s3=_L),
     Holding("annotations", from_s3=_U, inside_s3=_U),
     Holding("storage class", from_s3=_S, inside_s3=_S),
     Holding("encryption", from_s3=_S, inside_s3=_S),
@@ -99,5 +100,5 @@ def direction_of(source_is_keyed: bool, destination_is_keyed: bool) -> Direction
 
 
 def rows_with(fate: Fate, direction: Direction) -> list[str]:
-    """What has this fate in a direction."""
+    """The rows that have this fate in a direction."""
     return [row.what for row in HOLDINGS if row.fate(direction) is fate]

@@ -89,7 +89,8 @@ class Attributes(Struct):
     written: a copy of it gets that time as its mtime where the object's metadata holds none.
     ``headers`` holds an object's own headers (Content-Type, Cache-Control,
     ``x-amz-meta-*``) without those that describe a POSIX file. ``unreadable`` holds the text of attributes that cannot
-    be read, by the name of their field.
+    be read, by the name of their field. ``tags`` is how many tags an object has, 0 also where the right to read them is
+    missing.
     """
 
     mode: int | None = None
@@ -100,6 +101,7 @@ class Attributes(Struct):
     headers: Mapping[str, str] = field(default_factory=dict)
     modified_ns: int | None = None
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    tags: int = 0
 
     def says(self, name: str) -> Says:
         """Whether the end tells the attribute of this field."""

@@ -275,7 +275,7 @@ class Reason(StrEnum):
     OWNER_DIFFERS = _failed(
         "owner differs",
         f"{_COPY_IT}; a mount keeps owners only with PosixUserId=0;"
-        " or move with verify: content, which lets owner, mode and mtime go",
+        " or move with on_not_holdable: allow, which lets it go and counts it",
     )
     MTIME_DIFFERS = _failed("mtime differs", _COPY_IT)
     LINKS_DIFFER = _failed("hard links differ", _COPY_IT)
@@ -284,6 +284,10 @@ class Reason(StrEnum):
         "attribute of the source cannot be read",
         "correct the object's metadata that the message names, or request attributes that give it, or verify: content;"
         " then start the transfer again",
+    )
+    NOT_HOLDABLE = _failed(
+        "destination cannot hold all of it",
+        "copy it in place of moving it; or move with on_not_holdable: allow, which lets go what the message names",
     )
     NOT_VERIFIED = _failed("not verified", "verify again: start a transfer with mode verify")
 

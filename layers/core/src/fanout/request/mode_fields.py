@@ -70,6 +70,7 @@ NOT_TAKEN = (
         "a verification publishes nothing",
         "leave it out, and name DESTINATION/versions/ID as the destination",
     ),
+    NotTaken(lambda course: not course.deletes_proven, ("on_not_holdable",), "it deletes nothing that it copied"),
     NotTaken(_deletes_proven, ("overwrite",), "what stays at the destination would be no copy of the source's"),
     NotTaken(
         lambda course: course.copies and not course.deletes,

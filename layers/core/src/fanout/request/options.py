@@ -69,6 +69,13 @@ class OnConflict(StrEnum):
     UNESCAPE = "unescape"
 
 
+class OnNotHoldable(StrEnum):
+    """The policy of a move for entries of which the destination cannot hold all that the source publishes."""
+
+    LEAVE = "leave"
+    ALLOW = "allow"
+
+
 class Verify(StrEnum):
     """The verification after a copy: none, the copied entries, or both whole trees.
 
@@ -252,6 +259,14 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     delete_guard: Annotated[
         DeleteGuard, Meta(description="the most that a sync deletes"), Traits(decides=Decides.ACTION)
     ] = field(default_factory=DeleteGuard)
+    on_not_holdable: Annotated[
+        OnNotHoldable,
+        Meta(
+            description="what a move does with entries of which the destination cannot hold all, such as tags on a"
+            " mount; leave: they stay, as failed; allow: they are deleted, and a note counts them"
+        ),
+        Traits(DELETING, decides=Decides.ACTION),
+    ] = OnNotHoldable.LEAVE
     attributes: Annotated[GivenAttributes, Meta(description="attributes of copies whose objects name none")] = field(
         default_factory=GivenAttributes
     )

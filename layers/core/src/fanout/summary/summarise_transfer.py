@@ -39,6 +39,7 @@ from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import absent_by, stopped_by_limit, with_way_on
 from fanout.turns.withdrawal import owes_nothing
 from fanout.verifying.compared_big_files import compared_big_files
+from fanout.verifying.not_holdable import LET_GO
 from fanout.work.context import Context
 
 
@@ -91,7 +92,7 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     if course.compares and error is None:
         report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
     notes = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(key, Notes).notes]
-    notes += unset_notes(unset) + unread_notes(ledger) + _pacing_notes(pace or {})
+    notes += unset_notes(unset) + unread_notes(ledger) + _let_go(plan, ledger) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
@@ -206,6 +207,11 @@ def _segment_error(ledger: Ledger) -> RunError | None:
             if not listing.has(keys.segment_key(failed.segment)):
                 return RunError(failed.error, failed.message)
     return None
+
+
+def _let_go(plan: Plan, ledger: Ledger) -> list[str]:
+    """The note of what a move let go."""
+    return unread_notes(ledger.verification(), LET_GO) if plan.moves else []
 
 
 def _pacing_notes(pace: Json) -> list[str]:

@@ -1,10 +1,12 @@
 """Compares the attributes of an entry at two ends, as far as both ends can hold them.
 
-| ends                | mode, 12 bits | owner and group | mtime, ns | metadata and content headers |
-|---------------------|---------------|-----------------|-----------|------------------------------|
-| mount and mount     | yes           | yes             | yes       | a file has none              |
-| mount and S3        | what the source has: ``listing.deciding.kept_attributes`` | a file has none   |
-| S3 and S3           | as metadata: all that CopyObject carries and what the request adds, tags left out   |
+| ends                | mode, 12 bits | owner and group | mtime, ns | metadata and content headers   |
+|---------------------|---------------|-----------------|-----------|--------------------------------|
+| mount and mount     | yes           | yes             | yes       | a file has none                |
+| mount and S3        | what the source has: ``listing.deciding.kept_attributes`` | see ``not_holdable`` |
+| S3 and S3           | as metadata: all that a copy carries and what the request adds; in a move tags too     |
+
+``facts.holdings`` is the table behind this one.
 
 - An attribute that the source has, and the destination lacks or holds unreadably, differs.
 - A symlink has no mode of its own on Linux.
@@ -21,6 +23,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
+from fanout.facts.holdings import Direction
 from fanout.listing.deciding.kept_attributes import OWNER, AttributeFate, kept, names_of, tells_metadata
 from fanout.model.entry import LEFT_OUT, OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
@@ -49,19 +52,30 @@ ATTRIBUTE_REASONS = (
 class Rules(Struct, frozen=True):
     """The rules of a comparison of attributes.
 
-    ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3. ``tells_mtime`` is false where the
+    ``keeps_owners``: the destination can. ``tells_mtime`` is false where the
     request gives copies another mtime than their source tells, ``directory_times`` in a move: whatever comes into a
     directory or is deleted from it moves its mtime. ``deletes``: what is equal is deleted at the source.
 
     ``added``: headers of metadata that the request gives each object, over that of the source.
+
+    ``keeps_links``: names of one file stay names of one file. ``allows``: what the destination cannot hold may go, and
+    is counted. ``content``: nothing is compared in addition to the bytes, and all may go.
     """
 
     keeps_owners: bool = True
-    as_metadata: bool = False
+    direction: Direction = Direction.MOUNTS
     added: Mapping[str, str] = field(default_factory=dict)
     tells_mtime: bool = True
     directory_times: bool = True
     deletes: bool = False
+    keeps_links: bool = True
+    allows: bool = False
+    content: bool = False
+
+    @property
+    def as_metadata(self) -> bool:
+        """Whether both ends are in S3, where each attribute is metadata."""
+        return self.direction is Direction.INSIDE_S3
 
 
 class ValueDifference(Struct, frozen=True):
@@ -73,6 +87,8 @@ class ValueDifference(Struct, frozen=True):
 
 def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[ValueDifference]:
     """The differences, the worst first; the module's table is the contract."""
+    if rules.content:
+        return []
     if rules.as_metadata:
         return _metadata({**tells_metadata(source), **rules.added}, tells_metadata(destination))
     found: list[ValueDifference] = []
@@ -102,7 +118,7 @@ def unreadable(kind: Kind, source: Attributes, rules: Rules) -> str:
 
 def lacks_attributes(kind: Kind, source: Attributes, rules: Rules) -> bool:
     """Whether the source does not tell some attribute, so that there is nothing to compare its copy with."""
-    if rules.as_metadata:
+    if rules.as_metadata or rules.content:
         return False
     return any(source.says(name) is Says.NOT_TOLD for name in _names(kind, source, rules))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 
 from msgspec import Struct
@@ -23,7 +23,9 @@ from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
+from fanout.verifying.not_holdable import LET_GO, not_holdable
 from fanout.verifying.sums.seen import Seen, UnreadEnd, content_difference, shared
+from fanout.verifying.tags import MovedTags
 
 # An entry to compare, the look at it at the source, and the result where the destination holds the same.
 ToCompare = tuple[Entry, Callable[[], UnreadEnd], Result]
@@ -54,7 +56,8 @@ class Verifier:
     ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the
     source where the request leaves entries out that only a reading shows, so that the destination may lack them.
     With ``certifies`` no store is taken at its word: all bytes are read, and hashed by SHA-256 too. ``skips_symlinks``:
-    the request leaves out symlinks, and of an object only its metadata tells that it is one.
+    the request leaves out symlinks, and of an object only its metadata tells that it is one. ``tags`` compares them
+    where what is equal is deleted.
     """
 
     def __init__(
@@ -68,9 +71,11 @@ class Verifier:
         certifies: bool = False,
         skips_symlinks: bool = False,
         left_out: Container[Reason] = (),
+        tags: MovedTags | None = None,
     ) -> None:
         """``left_out`` are reasons for which an entry is left out that is failed otherwise."""
         self._left_out = left_out
+        self._tags = tags
         self._skips_symlinks = skips_symlinks
         self._destination, self._limiter = destination, limiter
         self._may_lack = may_lack
@@ -100,6 +105,8 @@ class Verifier:
             there = self.look(self._destination, *_comparable(entry, found)).against(here.sums)
             here, there = shared(here, there)
             problem = worst(differences_of(entry, here, there, self.rules, links))
+            if problem is None and self._tags is not None:
+                problem = self._tags.problem(entry, here.attributes)
             if problem is None and self.certifies and not here.sha256 and entry.kind is not Kind.DIRECTORY:
                 raise ItemError(Reason.NOT_VERIFIED, "its content was read without the digest that a certificate needs")
         except AccessDenied as error:
@@ -118,8 +125,9 @@ class Verifier:
             proof = proof_of(entry, here)
         else:
             outcome = Outcome.because(entry, *problem, left_out=self._left_out)
-        if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
-            outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
+        if self.rules is not None and here.attributes is not None:
+            said = _said(entry, here.attributes, there.attributes, outcome, self.rules)
+            outcome = replace(outcome, unread=tuple(said))
         known = attributes_known(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
         return ComparedEntry(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
@@ -154,7 +162,7 @@ class Verifier:
         Looking and reading raise ``ItemError`` and ``TimeUp``.
         """
         if entry.kind is Kind.DIRECTORY:
-            if self.rules is None:
+            if self.rules is None or self.rules.content:
                 return UnreadEnd(Seen())
             known = None if found is None else found.attributes
             return UnreadEnd(Seen(attributes=attributes_of(tree, entry) if known is None else known))
@@ -186,6 +194,17 @@ class Verifier:
             seen = Seen(sums.whole(), source.attributes, content.hexdigest() if content else "")
             source.confirm(from_base64(seen.crc64nvme))
             return seen
+
+
+def _said(
+    entry: Entry, source: Attributes, destination: Attributes | None, outcome: Outcome, rules: Rules
+) -> Iterator[tuple[str, str]]:
+    """The parts of an entry that notes count: attributes that are not read, and what a move lets go of it."""
+    if not (rules.as_metadata or rules.content):
+        yield from unread(source).items()
+    if rules.deletes and rules.allows and outcome.result is Result.UNCHANGED:
+        lost = not_holdable(entry, source, rules, destination)
+        yield from [(LET_GO, lost)] if lost else []
 
 
 def proof_of(entry: Entry, seen: Seen) -> Proof | None:
@@ -244,10 +263,13 @@ def differences_of(
         found += differences(entry.kind, source, destination, rules)
     if links:
         found.append(ValueDifference(Reason.LINKS_DIFFER, links))
+    if rules is not None and rules.deletes and not rules.allows and source is not None:
+        lost = not_holdable(entry, source, rules)
+        found += [ValueDifference(Reason.NOT_HOLDABLE, f"the destination cannot hold {lost}")] if lost else []
     return sorted(found, key=lambda one: _ORDER.index(one.reason))
 
 
-_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS, Reason.ATTRIBUTE_UNREADABLE)
+_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS, Reason.ATTRIBUTE_UNREADABLE, Reason.NOT_HOLDABLE)
 
 
 def worst(found: list[ValueDifference]) -> tuple[Reason, str] | None:

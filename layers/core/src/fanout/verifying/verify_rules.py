@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 from msgspec import Struct
 
+from fanout.facts.holdings import TAGS, Fate, rows_with
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Lasting
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
+from fanout.request.options import OnNotHoldable
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan, compares_attributes
 from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
+from fanout.verifying.tags import MovedTags, Tagged
+from fanout.work.context import Context
 
 
 class OwnersLimitation(Lasting, frozen=True):
@@ -43,20 +48,35 @@ class NotCompared(Struct, frozen=True):
 
 
 def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
-    """The rules for attributes; ``None`` for nothing.
+    """The rules for attributes; ``None`` where they do not matter.
 
-    A move compares owners also where the destination keeps none: what it deletes would be all that tells them.
+    A move compares owners also where the destination keeps none, unless the request allows that they go.
     """
-    if not compares_attributes(plan):
+    content = not compares_attributes(plan)
+    if content and not plan.proves_move:
         return None
+    allows = content or plan.request.on_not_holdable is OnNotHoldable.ALLOW
     return Rules(
-        plan.proves_move or not _owner_limitation(ledger),
-        plan.request.inside_s3,
+        (plan.proves_move and not allows) or not _owner_limitation(ledger),
+        plan.request.direction,
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
         directory_times=not plan.moves,
         deletes=plan.proves_move,
+        keeps_links=plan.keeps_hard_links,
+        allows=allows,
+        content=content,
     )
+
+
+def tags_of(plan: Plan, context: Context) -> MovedTags | None:
+    """The comparison of tags in a move; ``None`` where nothing is deleted, or the source has none, or they may go."""
+    request = plan.request
+    lets_go = request.on_not_holdable is OnNotHoldable.ALLOW and not request.inside_s3
+    if not plan.proves_move or not compares_attributes(plan) or not request.source.is_keyed or lets_go:
+        return None
+    source, destination = context.source(plan), context.destination(plan) if request.inside_s3 else None
+    return MovedTags(cast("Tagged", source), cast("Tagged", destination), request.objects.tags)
 
 
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
@@ -105,17 +125,17 @@ def not_compared(
     if held:
         found.append(NotCompared(*plan.request.held.not_compared, held))
     if not compares_attributes(plan):
+        found.append(NotCompared("attributes and metadata", "verify: content compares names and bytes alone", None))
         return found
+    found += _by_table(plan)
     limitation = _owner_limitation(ledger)
-    if limitation and not plan.moves:
+    if limitation and (not plan.moves or plan.request.on_not_holdable is OnNotHoldable.ALLOW):
         found.append(NotCompared("owners", limitation, None))
     if plan.request.attributes.mtime is Mtime.NOW:
         found.append(NotCompared("mtime", "attributes.mtime: now gives copies a time that no object tells", None))
     if plan.moves and not plan.request.inside_s3:
         why = "whatever comes into a directory, or is moved out of it, moves its mtime"
         found.append(NotCompared("mtime of directories", why, None))
-    if plan.request.inside_s3:
-        found.append(NotCompared("tags", "tags of objects take a request each and a right of their own", None))
     kind = plan.kind_of(plan.request.destination)
     if kind is not None and plan.request.on_mounts and not plan.keeps_hard_links:
         found.append(NotCompared("hard links", f"{kind.name} has none: each name is a file of its own", None))
@@ -127,6 +147,18 @@ def not_compared(
         why = "the object's metadata does not hold all of mode, owner and mtime"
         found.append(NotCompared("attributes", why, entries))
     return found
+
+
+def _by_table(plan: Plan) -> Iterator[NotCompared]:
+    """The rows of ``facts.holdings`` that no comparison of this direction looks at."""
+    allows = plan.request.on_not_holdable is OnNotHoldable.ALLOW
+    proves = plan.proves_move and not allows
+    for fate in (Fate.CARRIED, Fate.NOT_HOLDABLE, Fate.STORE, Fate.UNSEEN):
+        rows = rows_with(fate, plan.request.direction)
+        if plan.proves_move and plan.request.inside_s3:
+            rows = [row for row in rows if row != TAGS]
+        if rows and not (proves and fate is Fate.NOT_HOLDABLE):
+            yield NotCompared(", ".join(rows), fate.value, None)
 
 
 def _entries_below(prefix: str, ledger: Ledger) -> int:

@@ -36,7 +36,7 @@ from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.sums.seen import UnreadEnd
 from fanout.verifying.verifier import ComparedEntry, ToCompare, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
-from fanout.verifying.verify_rules import rules_of, write_indexes
+from fanout.verifying.verify_rules import rules_of, tags_of, write_indexes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -123,6 +123,7 @@ def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
         certifies=certifies,
         skips_symlinks=skips,
         left_out=plan.request.left_out_gone,
+        tags=tags_of(plan, context),
     )
     links = link_differences(shard, ledger) if plan.request.course.compares else {}
     if plan.request.between_mounts:

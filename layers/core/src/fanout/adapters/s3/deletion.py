@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import to_seconds
+from fanout.facts.holdings import TAG_COUNT
 from fanout.model.entry import SECOND_NS, Entry, whole_seconds
 from fanout.model.errors import ItemError, NotFound
 from fanout.model.outcome import Reason
@@ -25,12 +26,18 @@ _WRITTEN_AGAIN = "it was written again since it was listed"
 
 
 def delete_listed(
-    client: S3Client, bucket: str, prefix: str, entries: Sequence[Entry], *, at_source: bool = False
+    client: S3Client,
+    bucket: str,
+    prefix: str,
+    entries: Sequence[Entry],
+    *,
+    at_source: bool = False,
+    leaves_tagged: bool = False,
 ) -> dict[str, ItemError]:
     """See ``ports.tree.Tree.delete``: at most 1,000 objects.
 
     A HEAD tells those that changed, also where a server ignores the condition that each deletion carries:
-    S3 deletes an object only if its ETag is still the one named.
+    S3 deletes an object only if its ETag is still the one named. With ``leaves_tagged`` an object that has tags stays.
     """
     problems: dict[str, ItemError] = {}
     etags: dict[str, str] = {}
@@ -49,6 +56,8 @@ def delete_listed(
             problems[entry.path] = ItemError(changed, _CHANGED)
         elif at_source and modified * SECOND_NS != whole_seconds(entry.changed_ns):
             problems[entry.path] = ItemError(changed, _WRITTEN_AGAIN)
+        elif leaves_tagged and TAG_COUNT in headers:
+            problems[entry.path] = ItemError(Reason.NOT_HOLDABLE, "it got tags since it was compared")
         else:
             etags[key] = etag
     for key, code in client.delete_objects(bucket, etags, etags).items():

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from fanout.facts.holdings import KEPT_HEADERS, REDIRECT
+from fanout.facts.holdings import KEPT_HEADERS, REDIRECT, TAG_COUNT
 from fanout.model.entry import Attributes
-from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
+from fanout.request.object_options import TAGS, USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
 
 OWNER = USER_PREFIX + "file-owner"
 GROUP = USER_PREFIX + "file-group"
@@ -66,6 +66,8 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
     }
     if unreadable:
         found.unreadable = unreadable
+    if TAG_COUNT in headers:
+        found.tags = _number(headers[TAG_COUNT], limit=TAGS + 1) or TAGS
     return found
 
 
@@ -140,10 +142,7 @@ def _nanoseconds(text: str | None) -> int | None:
 
 def content_type_header(path: str) -> dict[str, str]:
     """The header for a path; none for a name that says nothing, to which S3 gives its default."""
-    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
-    if not dot or not stem.strip("."):
-        return {}
-    from fanout.facts.content_types import CONTENT_TYPES  # only uploads need it
+    from fanout.facts.content_types import content_type_of  # only uploads need it
 
-    found = CONTENT_TYPES.get(ending.lower())
+    found = content_type_of(path)
     return {"content-type": found} if found else {}

@@ -111,7 +111,7 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
         gid = self._one(self.gid, known.gid)
         mtime_ns, atime_ns, modified_ns = self._times(entry, known)
         mode = self._mode(entry, known, is_owned=(uid, gid) == (known.uid, known.gid))
-        given = Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns)
+        given = Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns, tags=known.tags)
         if known.unreadable:
             left = known.unreadable.items()
             given.unreadable = {name: text for name, text in left if getattr(given, name, None) is None}
@@ -190,7 +190,7 @@ def with_attributes_of(tool: Tool, known: Attributes) -> Attributes:
             values[field] = _time(text) if name in _TIMES else _number(text, _NUMBERS[name])
             if values[field] is None:
                 unreadable[field] = text
-    found = Attributes(**values, headers=left, modified_ns=known.modified_ns)
+    found = Attributes(**values, headers=left, modified_ns=known.modified_ns, tags=known.tags)
     if unreadable:
         found.unreadable = unreadable
     return found

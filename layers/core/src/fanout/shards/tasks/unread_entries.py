@@ -58,8 +58,8 @@ def write_unread_of_big_file(big: BigFile, name: str, said: Mapping[str, str], l
         write_unread(big.id, name, {0: outcome}, ledger)
 
 
-def unread_notes(ledger: Ledger) -> list[str]:
-    """A note for each finding: how many entries, and examples."""
+def unread_notes(ledger: Ledger, only: str = "") -> list[str]:
+    """A note for each finding, or for one alone: how many entries, and examples."""
     entries: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     examples: defaultdict[str, list[str]] = defaultdict(list)
     for key in ledger.keys(keys.UNREAD):
@@ -70,6 +70,7 @@ def unread_notes(ledger: Ledger) -> list[str]:
     return [
         f"{what}: {sum(map(len, entries[what].values())):,}, for example {'; '.join(examples[what])}"
         for what in sorted(entries)
+        if only in ("", what)
     ]
 
 
