@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.facts import tuning
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import PlainName
+from fanout.model.path_rules import PlainNameOrNone
 
 Prunes = Callable[[str], bool]
 
@@ -76,10 +76,10 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     files among its prefixes are not known here and must be looked up. A segment with a ``manifest`` holds the rows of
     that part of it. One with ``carried`` takes over the parts of an earlier run that lie under this key of the
     ledger. Neither has bounds. After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about
-    ``ways`` pieces.
+    ``ways`` pieces. ``id`` is empty for a piece that no round has named yet.
     """
 
-    id: PlainName
+    id: PlainNameOrNone
     prefix: str = ""
     after: str = ""
     until: str = ""
