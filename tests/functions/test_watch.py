@@ -23,7 +23,7 @@ from fanout.runtime.watch import TaskWatch, WatchedTask, stall_seconds_of
 from tests.functions.conftest import LambdaContext
 
 ROOT = Path(__file__).parents[2]
-BY_NAME = ("file", "lock", "pools", "future", "queue", "bytes", "store", "stuck loop", "spins")
+BY_NAME = ("file", "lock", "pools", "future", "queue", "bytes", "limits", "writers", "store", "stuck loop", "spins")
 ENDED = ("call", "swallowed")
 
 

@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -19,10 +20,14 @@ from typing import Any
 from unittest.mock import patch
 
 from fanout.adapters.http.transport import Timeouts, Transport
+from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.facts import tuning
+from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
 from fanout.runtime import watch
+from fanout.work.rates.throttle import Throttle
 from fanout.work.threads import ByteBudget
+from tests.support.memory_store import MemoryStore
 
 SECONDS = 0.3
 
@@ -59,6 +64,20 @@ def on_bytes() -> None:
     budget = ByteBudget(1)
     with budget.take(1), budget.take(1):
         pass
+
+
+def on_limits() -> None:
+    """The first look for limits, which another thread makes and never ends."""
+    limiter = Throttle("copy", Ledger(MemoryStore(), "run-1", ""), "n", time.time, time.sleep)
+    limiter._looking = True
+    limiter.ask_to_begin(1, 0)
+
+
+def on_writers() -> None:
+    """A descriptor that a thread writes through and does not give back."""
+    shared = SharedDescriptor(lambda: os.open(os.devnull, os.O_WRONLY))
+    with shared.use():
+        shared.close()
 
 
 def in_call(library: Any) -> None:
@@ -102,6 +121,8 @@ HANGS: dict[str, Callable[[], Any]] = {
     "future": lambda: Future[None]().result(),
     "queue": lambda: SimpleQueue[None]().get(),
     "bytes": on_bytes,
+    "limits": on_limits,
+    "writers": on_writers,
     "store": on_store,
     "stuck loop": on_stuck_loop,
     "spins": spin,

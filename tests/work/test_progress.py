@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from fanout.adapters.s3.client.requests import RetryPolicy
 from fanout.copying.copier import Copier
 from fanout.facts import tuning, units
 from fanout.model.deadline import NEVER, Deadline
+from fanout.model.errors import Stalled
 from fanout.model.segment import Segment
 from fanout.ports.limiter import Limiter
-from fanout.work import progress
+from fanout.work import processes, progress
 from fanout.work.progress import FILES, MESSAGES, Patience, moved, shown
 from fanout.work.rates import shared_limiter
 from fanout.work.rates.throttle import Throttle
@@ -132,3 +134,14 @@ def test_a_process_that_pauses_shows_it(monkeypatch: pytest.MonkeyPatch) -> None
     asking = getattr(shared_limiter, "AskingLimiter", None) or shared_limiter.SharedLimiter
     limiter = object.__new__(asking)
     assert moves(lambda: limiter.sleep(0.1)) == {progress.PAUSES}
+
+
+def test_processes_that_show_nothing_are_waited_for_until_they_have_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "STALL_SECONDS", 0.05)
+    monkeypatch.setattr(tuning, "STALL_LOOK_SECONDS", 0.01)
+    reading, writing = Pipe(duplex=False)
+    with reading, writing:
+        with pytest.raises(Stalled, match="a process of this function showed no progress"):
+            processes._that_say_something([reading])
+        writing.send("something")
+        assert processes._that_say_something([reading]) == [reading]

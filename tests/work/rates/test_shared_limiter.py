@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
@@ -18,6 +21,8 @@ from fanout.model.errors import TimeUp
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
 from fanout.work.processes import in_processes
+from fanout.work.progress import FILES, NETWORK, moved
+from fanout.work.rates import shared_limiter
 from fanout.work.rates.shared_limiter import SharedLimiter
 from tests.support.mounts import writable
 
@@ -116,11 +121,33 @@ def test_a_limit_that_comes_later_reaches_a_process_at_work() -> None:
 
     def work(shared: SharedLimiter) -> str:
         while not shared.ask_to_begin(1, 0):
+            moved(FILES)  # of the entry that began
             time.sleep(0.001)
         return "held back"
 
     limiter = Counting(held=lambda: next(looks, True), refuses_all=True)
     assert in_one_process(limiter, work) == ["held back"]
+
+
+def test_no_look_for_limits_hides_that_the_processes_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look shows progress, as it asks the ledger."""
+    monkeypatch.setattr(shared_limiter, "_LOOK_SECONDS", 0.001)
+    looks = 0
+    first = threading.Event()
+
+    def held() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 2:  # the first is made before the processes are there
+            first.set()
+        moved(NETWORK)
+        return False
+
+    with closing(SharedLimiter(Counting(held=held), 1)) as shared:
+        shared.serve()
+        first.wait()
+        assert not threading.Event().wait(0.1)
+    assert looks == 2
 
 
 def test_work_that_is_cut_off_waits_no_more_and_the_function_knows() -> None:

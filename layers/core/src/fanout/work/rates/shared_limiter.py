@@ -16,7 +16,7 @@ from itertools import count
 
 from fanout.model.errors import TimeUp, Transient
 from fanout.ports.limiter import Limiter, TaskLimiter
-from fanout.work.progress import PAUSES, moved
+from fanout.work.progress import PAUSES, moved, shown
 
 _READ, _LEAVE, _CUT_OFF, _BEGIN, _STOP = range(5)
 # A question: its kind, the ticket, entries and bytes. An answer: the seconds to wait.
@@ -105,8 +105,13 @@ class SharedLimiter(Limiter):
         ends = {here.fileno(): (number, here) for number, (here, _) in enumerate(self._ends)}
         for descriptor in ends:
             poll.register(descriptor, select.POLLIN)
+        looked = b""
         while True:
-            self._held[0] = self._limiter.holds()
+            if (
+                shown() != looked
+            ):  # a look shows progress itself, so one for processes that show none would hide a stall
+                self._held[0] = self._limiter.holds()
+                looked = shown()
             for descriptor, _ in poll.poll(_LOOK_SECONDS * 1000):
                 number, here = ends[descriptor]
                 what, ticket, files, size = _QUESTION.unpack(here.recv(_QUESTION.size))
