@@ -36,6 +36,14 @@ def test_it_copies_the_differences_whatever_seems_unchanged(aws: Aws) -> None:
     assert asked["limits"] == {"files_per_second": 9, "bytes_per_second": "5MiB"}
 
 
+@pytest.mark.parametrize("asked", [{"checksums": "computed"}, {"certificate": True}, {"verify": "content"}])
+def test_how_a_verification_compares_is_left_out(aws: Aws, asked: dict[str, Any]) -> None:
+    verified(aws, asked=asked)
+    started = aws.fanout("copy", "--from-verify", "run-1", "--name", "run-2", *MINE)
+    assert started.exit_code == 0, started.stderr
+    assert not asked.keys() & aws.request_of("run-2").keys()
+
+
 @pytest.mark.parametrize(
     ("mode", "changed", "said"),
     [

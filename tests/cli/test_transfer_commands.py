@@ -64,6 +64,16 @@ def test_a_dry_run_plans_with_the_same_options(aws: Aws, verb: str) -> None:
     assert (asked["mode"], asked["exclude"]) == ("plan", ["a"])
 
 
+@pytest.mark.parametrize(
+    "words", ["copy --verify all --certificate", "copy --verify content --checksums computed", "verify --certificate"]
+)
+def test_a_dry_run_leaves_out_what_a_plan_refuses(aws: Aws, words: str) -> None:
+    verb, *options = words.split()
+    started = aws.fanout(verb, *ENDS, *options, "--dry-run", "--name", "run-1", *MINE)
+    assert started.exit_code == 0, started.stderr
+    assert not {"certificate", "checksums"} & aws.request_of("run-1").keys()
+
+
 def test_a_variable_stands_for_a_common_option(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"COMPARE": "checksum", "EXCLUDE": "*.tmp .git", "RATE": "5 MiB", "DETACH": "1"}.items():
         monkeypatch.setenv(f"FANOUT_{name}", value)

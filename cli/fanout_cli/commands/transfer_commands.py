@@ -99,11 +99,12 @@ def _command_of(mode: Mode) -> Callable[..., None]:
     def transfer(**given: Any) -> None:
         with command() as console:
             from fanout.model.errors import InvalidRequest
+            from fanout.request.mode_fields import with_mode
             from fanout_cli.arguments import check_request
 
             where = Where(*(given[name] for name in Where._fields))
             document = _request(mode, given, where)
-            document |= {"mode": Mode.PLAN.value} if given["dry_run"] else {}
+            document = with_mode(document, Mode.PLAN) if given["dry_run"] else document
             try:
                 check_request(document)
             except InvalidRequest as error:

@@ -10,6 +10,7 @@ from fanout.ledger.run_places import run_prefix
 from fanout.model.outcome import Reason
 from fanout.request.command_line import command_of
 from fanout.request.course import Mode
+from fanout.request.mode_fields import with_mode
 from fanout.request.parts.symlinks import Symlinks
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import asked_of, describe_ended, read_ledger
@@ -18,8 +19,6 @@ from fanout_cli.stacks import Stack
 WHOLE = (Status.SUCCEEDED, Status.FAILED_WITH_ITEMS)
 # What a copy of single entries leaves as it is.
 _LEFT = {Reason.LINKS_DIFFER.value, Reason.EXTRA.value}
-# Say how a verification compares; a copy would compare the whole trees once more, and a list is certified by none.
-_COMPARING = ("verify", "certificate")
 
 
 def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
@@ -36,8 +35,9 @@ def request_from(stack: Stack, run_id: str) -> dict[str, Any]:
         raise CommandError(
             f"{run_id} is a {summary['mode']}; --from-verify takes a run of `fanout verify`, and `fanout retry` others"
         )
-    given = {name: value for name, value in asked.items() if value is not None and name not in _COMPARING}
-    found = {**given, "mode": Mode.COPY.value, "compare": "always"}
+    # A copy would compare the whole trees once more.
+    given = {name: value for name, value in asked.items() if value is not None and name != "verify"}
+    found = with_mode(given, Mode.COPY) | {"compare": "always"}
     reasons = {one["reason"] for one in summary["failures_by_class"]}
     if not reasons:
         raise CommandError(f"{run_id} found no difference; there is nothing to copy")

@@ -10,7 +10,7 @@ from typing import Any
 from fanout.model.document import Json
 from fanout.request.checked import Field, fields_of
 from fanout.request.course import Mode
-from fanout.request.mode_fields import why_not
+from fanout.request.mode_fields import why_not, with_mode
 from fanout.request.parse import Fields
 from fanout.request.traits import PANELS
 
@@ -36,6 +36,7 @@ def command_of(request: Any, mode: Mode | None = None) -> str:
     if not isinstance(request, dict) or not all(isinstance(request.get(end), str) for end in ("source", "destination")):
         return ""
     verb = mode or request.get("mode", Mode.COPY)
+    request = request if mode is None else with_mode(request, mode)
     fields = dict(_flat({name: value for name, value in request.items() if value is not None}))
     for field in NOT_OPTIONS:
         fields.pop(field, None)

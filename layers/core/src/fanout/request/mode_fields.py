@@ -6,7 +6,7 @@ hold it, because a request can be started again with another mode; the mode's co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -112,6 +112,14 @@ NOT_THIS = (
 )
 
 
+# Fields that only a request takes which compares both whole trees, and why.
+OF_WHOLE_TREES = {
+    "certificate": "only a comparison of both whole trees proves what it says",
+    "checksums": "S3 computes them for a comparison of both whole trees alone",
+}
+COMPARES_THEM = "with it, mode verify, or verify: all or content"
+
+
 def refused(mode: Mode) -> Iterator[NotTaken]:
     """The rows that make a request of this mode invalid."""
     return (row for row in NOT_TAKEN if row.of(mode.course) and row.allowed)
@@ -125,6 +133,27 @@ def why_not(mode: Mode, field: str) -> str:
 
 def modes_taking(field: str) -> tuple[Mode, ...]:
     return tuple(mode for mode in Mode if not why_not(mode, field))
+
+
+def with_mode(document: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
+    """A request that another one is made of, by its document: without what the mode refuses."""
+    course, found = mode.course, {**document, "mode": mode.value}
+    without = [field for row in refused(mode) for field in row.fields]
+    without += [one.field for one in NOT_THIS if one.of(course) and found.get(one.field) in one.values]
+    if not course.compares and not (course.copies and _compares_whole_trees(found, course)):
+        without += OF_WHOLE_TREES
+    for path in without:
+        outer, _, inner = path.partition(".")
+        if not inner:
+            found.pop(outer, None)
+        elif isinstance(found.get(outer), dict):
+            found[outer] = {name: value for name, value in found[outer].items() if name != inner}
+    return found
+
+
+def _compares_whole_trees(document: Mapping[str, Any], course: Course) -> bool:
+    verify = document.get("verify")
+    return course.deletes_proven or (isinstance(verify, str) and verify in set(Verify) and Verify(verify).whole_trees)
 
 
 def check_mode_fields(request: Any) -> None:
