@@ -286,6 +286,11 @@ class MemoryTree:
     def close_opened(self) -> None:
         """Nothing is write-protected here."""
 
+    made_root = ""
+
+    def unmake(self, made: str) -> None:
+        """Memory has no root to make."""
+
     def finish(self) -> tuple[str, ...]:
         """Nothing is staged."""
         return ()

@@ -35,6 +35,7 @@ from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished, was_finished, withdraw
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
+from fanout.work.roots import made_by_run
 
 
 class FinishItem(Struct, frozen=True):
@@ -223,6 +224,15 @@ def _close(plan: Plan, context: Context, deletes: bool) -> None:
         context.ledger.staged().remove("")
     if not deletes:
         withdraw(plan, context)
+        _unmake_root(plan, context)
     elif (files := context.destination(plan).file_system) is not None:
         files.close_opened()  # a comparison that follows looks at modes
         files.clear()
+
+
+def _unmake_root(plan: Plan, context: Context) -> None:
+    """Remove the root that CheckMount made, of a run between two mounts that was refused before anything was listed."""
+    ledger, destination = context.ledger, context.destination(plan)
+    is_refused = plan.request.between_mounts and next(ledger.keys(keys.SEGMENTS_DONE), None) is None
+    if is_refused and destination.file_system is not None:
+        destination.file_system.unmake(made_by_run(destination, ledger))

@@ -22,7 +22,7 @@ from fanout.request.request import is_fenced
 from fanout.turns.other_runs import fence_others
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
-from fanout.work.roots import note_root, refuse_one_root
+from fanout.work.roots import made_by_run, note_root, refuse_one_root
 from fanout.work.staged import note_staged
 
 
@@ -84,6 +84,7 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
         if is_fenced(end) and tree.file_system is not None:
             with suppress(FanoutError, ItemError):  # the error that refuses the run is the one to tell
                 tree.file_system.finish()
+                tree.file_system.unmake(made_by_run(tree, context.ledger) if end == plan.request.destination else "")
 
 
 def _note_roots(plan: Plan, context: Context, may_show_a_bucket: bool) -> None:

@@ -141,5 +141,12 @@ class FileSystem(Protocol):
     def close_opened(self) -> None:
         """Give back their mode to directories that were made writable for the run. Raises ``Transient``."""
 
+    @property
+    def made_root(self) -> str:
+        """The first directory on the way to the root that ``check`` made; empty where the root was there."""
+
+    def unmake(self, made: str) -> None:
+        """Remove the root, and those above it down from ``made``, as far as they are empty."""
+
     def finish(self) -> tuple[str, ...]:
         """Remove what this run staged; it writes nothing more. Returns what had to be left, a sentence each."""

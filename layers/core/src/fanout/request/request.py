@@ -271,7 +271,14 @@ def is_fenced(end: Location) -> bool:
 
 
 def same_place(request: Request, seen: str, path: str) -> InvalidRequest:
-    """The error for two mounts: the end ``seen`` is met in a directory of the other end's mount."""
+    """The error for two mounts: the end ``seen`` is met in a directory of the other end's mount.
+
+    A ``backup_to`` that lies in that directory is what is wrong.
+    """
+    kept = request.backup_to
+    if seen == "source" and kept is not None and kept.place.startswith(path):
+        problem = f"{kept} lies in the source {request.source}, which is seen as efs://{kept.mount}/{path}"
+        return InvalidRequest("backup_to", problem, "name a directory outside the source")
     ends = {"source": request.source, "destination": request.destination}
     one = ends.pop(seen)
     (other,) = ends.values()

@@ -33,12 +33,14 @@ _KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
 class Root(Struct, frozen=True):
     """Which directory the root of an end was before it was listed; ``identity`` is empty where nothing tells.
 
-    ``apart``: the file system is another one than the other end's. ``may_show_a_bucket``: as S3 Files does.
+    ``apart``: the file system is another one than the other end's. ``may_show_a_bucket``: as S3 Files does. ``made`` is
+    the first directory on the way to it that the run made.
     """
 
     identity: str
     apart: bool = False
     may_show_a_bucket: bool = False
+    made: str = ""
 
 
 def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, may_show_a_bucket: bool = False) -> None:
@@ -46,6 +48,7 @@ def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, ma
 
     Raises ``Transient`` for no answer.
     """
+    made = tree.file_system.made_root if tree.file_system is not None else ""
     try:
         identity = identity_of(tree)
     except ItemError as error:
@@ -53,7 +56,15 @@ def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, ma
             ledger.write(_KEYS[field], Root("", apart, may_show_a_bucket))
             return
         raise Transient(f"the root of the {field}: {error.message}") from error
-    ledger.write(_KEYS[field], Root(identity, apart, may_show_a_bucket))
+    ledger.write(_KEYS[field], Root(identity, apart, may_show_a_bucket, made))
+
+
+def made_by_run(destination: Tree, ledger: Ledger) -> str:
+    """The first directory on the way to the destination's root that CheckMount made; empty where the root was there."""
+    if destination.file_system is not None and destination.file_system.made_root:
+        return destination.file_system.made_root
+    known = ledger.find(keys.DESTINATION_ROOT, Root)
+    return "" if known is None else known.made
 
 
 def refuse_one_root(plan: Plan, ledger: Ledger) -> None:

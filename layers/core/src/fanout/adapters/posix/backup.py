@@ -44,16 +44,22 @@ class Backup:
         return self._place.startswith(path)
 
     def check(self) -> None:
-        """Make the directory ``backup_to``. Raises ``InvalidRequest`` or ``AccessDenied`` where nothing can be kept."""
+        """Look whether files can be kept there. Nothing is made: a later check may refuse the run.
+
+        Raises ``InvalidRequest`` or ``AccessDenied`` where nothing can be kept.
+        """
         where = f"/{self._place}"
         try:
             published = published_above(self._directories, self._place)
             if published is not None:
                 problem = f"{where} lies in the versions of the published tree /{published}, which a run would add to"
                 raise InvalidRequest(_FIELD, problem, "name another directory of the destination's file system")
-            with self._directories.hold(self._place, create=True) as here, self._directories.hold(self._root) as root:
+            there = self._directories.nearest(self._place)
+            with self._directories.hold(there) as here, self._directories.hold(self._root) as root:
                 same = os.fstat(here).st_dev == os.fstat(root).st_dev
                 writable = os.access(".", os.W_OK | os.X_OK, dir_fd=here, effective_ids=True)
+                if there != self._place:
+                    _refuse_file(self._place[len(there) :].partition("/")[0], here)
         except ItemError as error:
             raise InvalidRequest(_FIELD, f"{where}: {error.message}", "name its real path") from error
         except NotADirectoryError as error:
@@ -65,7 +71,7 @@ class Backup:
             problem = f"{where} lies on another file system than /{self._root}, and a file there is kept by a hard link"
             raise InvalidRequest(_FIELD, problem, "name a directory of the destination's file system")
         if not writable:
-            remedy = "give the function's user write and search permission on it"
+            remedy = f"give the function's user write and search permission on /{there}"
             raise AccessDenied("writing", _FIELD, remedy, place=where)
 
     def enter(self) -> None:
@@ -125,6 +131,13 @@ class Backup:
             after = os.fstat(made)
             owned = (after.st_uid, after.st_gid) == (found.st_uid, found.st_gid)
             os.fchmod(made, stat.S_IRWXU | (stat.S_IMODE(found.st_mode) if owned else 0))
+
+
+def _refuse_file(name: str, directory: int) -> None:
+    """Raise ``NotADirectoryError`` where something is in the place of a directory that is to be made."""
+    with suppress(FileNotFoundError):
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+        raise NotADirectoryError(name)
 
 
 def _is_of(found: os.stat_result, new: os.stat_result | None) -> bool:

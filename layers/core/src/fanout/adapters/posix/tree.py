@@ -14,6 +14,7 @@ from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.follow import find_destination, find_followed, find_source
+from fanout.adapters.posix.paths.made_root import first_missing, unmake
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -39,6 +40,12 @@ class PosixTree(PosixFileSystem):
 
     With ``follow``, for a source alone, symlinks are followed as long as they stay below the root.
     """
+
+    # See ``ports.file_system.FileSystem``.
+    made_root = ""
+
+    def unmake(self, made: str) -> None:
+        unmake(self._directories, self._root, made)
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         return one_by_one(self.list_columns(segment, prunes))
@@ -155,6 +162,7 @@ class PosixTree(PosixFileSystem):
         where = f"/{self._root}"
         try:
             if writing:
+                self.made_root = self.made_root or first_missing(self._directories, self._root)
                 with self._staging.made():
                     if self._stages != self._root:
                         self._directories.hold(self._root, create=True).let_go()
