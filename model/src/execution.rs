@@ -88,23 +88,30 @@ impl Protocol {
 
     /// Goes on to the next phase of a run whose functions have all answered.
     pub fn advance(&self, state: &mut State, run: Run) {
-        let mode = self.mode(run);
         let one = &mut state.runs[run];
         if self.traced || !one.ledger.answered.iter().all(|one| *one) {
             return;
         }
-        if one.phase == Phase::Copy {
-            one.phase = match mode {
-                Mode::Move => Phase::Compare,
-                Mode::Publish => Phase::Publish,
-                Mode::Sync => Phase::Delete,
-                _ => Phase::Withdraw,
-            };
-            if mode == Mode::Sync {
-                self.begin_deletion(state, run);
-            }
+        if one.phase == Phase::Copy && self.scene.names {
+            one.phase = Phase::Finish;
+        } else if one.phase == Phase::Copy {
+            self.copied(state, run);
         } else if one.phase == Phase::Delete {
             one.phase = Phase::Withdraw;
+        }
+    }
+
+    /// All is in its place, and what comes after a copy follows.
+    pub(crate) fn copied(&self, state: &mut State, run: Run) {
+        let mode = self.mode(run);
+        state.runs[run].phase = match mode {
+            Mode::Move => Phase::Compare,
+            Mode::Publish => Phase::Publish,
+            Mode::Sync => Phase::Delete,
+            _ => Phase::Withdraw,
+        };
+        if mode == Mode::Sync {
+            self.begin_deletion(state, run);
         }
     }
 

@@ -31,6 +31,7 @@ impl Model for Protocol {
             match one.task {
                 Task::Check => self.of_check(state, attempt, one, actions),
                 Task::Copy => self.of_copy(state, attempt, one, actions),
+                Task::Finish => self.of_finish(state, attempt, one, actions),
                 Task::Delete => self.of_delete(state, attempt, one, actions),
                 Task::Publish => self.of_publish(attempt, one, actions),
             }
@@ -105,6 +106,7 @@ impl Protocol {
                     self.of_task(state, run, task, file, actions);
                 }
             }
+            Phase::Finish => self.of_task(state, run, Task::Finish, 0, actions),
             Phase::Publish => {
                 self.of_task(state, run, Task::Publish, 0, actions);
                 if !self.stands(Mend::WholeVersion) {
@@ -153,11 +155,22 @@ impl Protocol {
             actions.push(Action::Read { attempt, file });
         } else {
             let place = Action::Place { attempt, file, version: one.staged };
-            if self.bucket() && self.step(state, &place).is_none() {
+            let ended = state.runs[one.run].copies_ended;
+            if (self.bucket() || ended) && self.step(state, &place).is_none() {
                 actions.push(Action::Denied { attempt });
             }
             actions.push(place);
         }
+    }
+
+    fn of_finish(&self, state: &State, attempt: Attempt, one: &AttemptState, actions: &mut Vec<Action>) {
+        if !state.runs[one.run].copies_ended && self.stands(Mend::EndOfCopies) {
+            actions.push(Action::EndCopies { attempt });
+            return;
+        }
+        let left = (0..state.linked.len()).filter(|file| !state.linked[*file]);
+        actions.extend(left.map(|file| Action::Link { attempt, file }));
+        actions.push(Action::Return { attempt });
     }
 
     fn of_delete(&self, state: &State, attempt: Attempt, one: &AttemptState, actions: &mut Vec<Action>) {

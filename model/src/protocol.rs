@@ -98,6 +98,13 @@ pub enum Action {
         end: End,
         file: File,
     },
+    EndCopies {
+        attempt: Attempt,
+    },
+    Link {
+        attempt: Attempt,
+        file: File,
+    },
     Switch {
         attempt: Attempt,
         tree: usize,
@@ -196,6 +203,7 @@ impl Protocol {
         State {
             source: self.scene.source.clone(),
             trees,
+            linked: vec![false; if self.scene.names { files } else { 0 }],
             by: vec![None; files],
             link: 0,
             list: vec![],

@@ -6,7 +6,7 @@ use crate::state::*;
 
 impl Protocol {
     pub(crate) fn look(&self, state: &mut State, attempt: Attempt, end: End) -> Option<()> {
-        let one = self.of(state, attempt, &[Task::Check, Task::Copy, Task::Delete, Task::Publish])?;
+        let one = self.of(state, attempt, &[Task::Check, Task::Copy, Task::Finish, Task::Delete, Task::Publish])?;
         state.runs[one.run].right[end as usize].then_some(())?;
         state.attempts[attempt].as_mut()?.fresh = true;
         Some(())

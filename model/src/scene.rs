@@ -31,6 +31,8 @@ pub enum Mend {
     EachEntryOnce,
     /// The link is switched when every entry has its outcome.
     WholeVersion,
+    /// Copies end before further names of files are linked, whoever of them wakes up later.
+    EndOfCopies,
     /// A limit that the docs name: nothing is frozen between a look at the right and what follows within 0.25 s.
     NoFreezeInTheWindow,
     /// A limit that the docs name: no CheckMount that lost its turn makes the directory anew.
@@ -52,6 +54,8 @@ pub struct Scene {
     pub same: bool,
     /// The runs copy what manifests name: they may write beside each other.
     pub beside: bool,
+    /// Each file has two names.
+    pub names: bool,
     pub source: Vec<Version>,
     pub destination: Vec<Version>,
     /// Bounds of what goes wrong.
@@ -71,6 +75,7 @@ fn scene(name: &'static str, modes: &[Mode], source: &[Version], destination: &[
         resumes: vec![None; modes.len()],
         same: false,
         beside: false,
+        names: false,
         source: source.to_vec(),
         destination: destination.to_vec(),
         bounds: Faults { kills: 1, twice: 1, stops: 1, writes: 1, losses: 0, unread: 0 },
@@ -98,6 +103,8 @@ pub fn scenes() -> Vec<Scene> {
     moves.bounds.kills = 0;
     let mut alias = scene("a move between two names of one place", &[Move], &[1, 1], &[1, 1]);
     alias.alias = true;
+    let mut names = scene("a copy of files with two names", &[Copy], &[1, 1], &[0, 0]);
+    names.names = true;
     let mut beside = scene("a move beside a sync", &[Move, Sync], &[1, 1], &[0, 9]);
     beside.bounds.kills = 0;
     let publish = scene("two versions published", &[Publish, Publish], &[1, 1], &[9, 9]);
@@ -106,11 +113,11 @@ pub fn scenes() -> Vec<Scene> {
     to_bucket.buckets[1] = true;
     let mut synced_bucket = scene("two syncs of a bucket", &[Sync, Sync], &[1, 0], &[0, 9]);
     synced_bucket.buckets[1] = true;
-    vec![copies, resumed, lost, rolled_back, syncs, moves, alias, beside, publish, rollback, to_bucket, synced_bucket]
+    vec![copies, resumed, lost, rolled_back, syncs, moves, alias, names, beside, publish, rollback, to_bucket, synced_bucket]
 }
 
 /// Each mend, the scene in which it is taken out, and the break that the rule ended.
-pub const BREAKS: [(Mend, &str, &str); 14] = [
+pub const BREAKS: [(Mend, &str, &str); 15] = [
     (Mend::Fencing, "two copies", "zombie over newer"),
     (Mend::Fencing, "two copies to a bucket", "zombie over newer, in a bucket"),
     (Mend::CountedLedger, "a copy that loses an object of its ledger", "lost ledger object"),
@@ -124,6 +131,7 @@ pub const BREAKS: [(Mend, &str, &str); 14] = [
     (Mend::ProofOfCopy, "a move, and the same again", "move without a proof"),
     (Mend::StagedFiles, "two copies", "part of a file"),
     (Mend::EachEntryOnce, "two copies", "entry counted twice"),
+    (Mend::EndOfCopies, "a copy of files with two names", "names of a file parted by a copy that woke up late"),
     (Mend::WholeVersion, "two versions published", "version that is not whole"),
 ];
 

@@ -52,6 +52,7 @@ pub enum Phase {
     List,
     Partition,
     Copy,
+    Finish,
     Compare,
     Delete,
     Publish,
@@ -77,6 +78,8 @@ pub enum Status {
 pub enum Task {
     Check,
     Copy,
+    /// Links further names of files once all are copied.
+    Finish,
     Delete,
     Publish,
 }
@@ -120,6 +123,8 @@ pub struct RunState {
     pub broke_off: bool,
     /// Its staging directory stands at the source, at the destination: its right to write there.
     pub right: [bool; 2],
+    /// The mark in its staging directory: no attempt at a copy gives a file its place any more.
+    pub copies_ended: bool,
     pub ledger: Ledger,
 }
 
@@ -175,6 +180,8 @@ pub struct State {
     pub source: Vec<Version>,
     /// The trees at the destination; only a publishing run has one of its own, the others share the first.
     pub trees: Vec<Vec<Version>>,
+    /// Whether the further name of a file is one with its first name; empty where no file has one.
+    pub linked: Vec<bool>,
     /// Which run wrote a file of the first tree last.
     pub by: Vec<Option<Run>>,
     pub link: usize,
@@ -224,7 +231,7 @@ impl RunState {
             answered: vec![false; files],
             proven: vec![NOTHING; files],
         };
-        RunState { status: Status::Going, phase: Phase::Plan, broke_off: false, right: [false; 2], ledger }
+        RunState { status: Status::Going, phase: Phase::Plan, broke_off: false, right: [false; 2], copies_ended: false, ledger }
     }
 }
 

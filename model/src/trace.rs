@@ -46,6 +46,7 @@ fn held(text: &str) -> Result<usize, String> {
         resumes: head.resumes,
         same: false,
         beside: head.beside,
+        names: false,
         source: head.source,
         destination: head.destination,
         bounds: Faults::default(),

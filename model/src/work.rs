@@ -23,6 +23,8 @@ impl Protocol {
             Action::LookAtEntry { attempt, file } => self.look_at_entry(state, attempt, file),
             Action::Keep { attempt, file } => self.keep(state, attempt, file),
             Action::Unlink { attempt, end, file } => self.unlink(state, attempt, end, file),
+            Action::EndCopies { attempt } => self.end_copies(state, attempt),
+            Action::Link { attempt, file } => self.link(state, attempt, file),
             Action::Switch { attempt, tree } => self.switch(state, attempt, tree),
             Action::Retire { attempt, tree } => self.retire(state, attempt, tree),
             Action::Note { attempt, file, outcome } => self.note(state, attempt, file, outcome),
@@ -36,6 +38,12 @@ impl Protocol {
                 if one.task == Task::Publish && state.runs[one.run].phase == Phase::Publish {
                     state.runs[one.run].phase = Phase::Withdraw;
                 }
+                if one.task == Task::Finish && !self.traced {
+                    state.linked.iter().all(|one| *one).then_some(())?;
+                    if state.runs[one.run].phase == Phase::Finish {
+                        self.copied(state, one.run);
+                    }
+                }
                 Some(())
             }
             _ => None,
@@ -47,6 +55,7 @@ impl Protocol {
         let phase = match task {
             Task::Check => Phase::Check,
             Task::Copy => Phase::Copy,
+            Task::Finish => Phase::Finish,
             Task::Delete => Phase::Delete,
             Task::Publish => Phase::Publish,
         };
@@ -184,7 +193,9 @@ impl Protocol {
 
     /// A staged file gets its name, at once. It fails where the run's directory is gone, or the condition does not hold.
     fn place(&self, state: &mut State, attempt: Attempt, file: File, version: Version) -> Option<()> {
-        let one = self.of(state, attempt, &[Task::Copy])?;
+        let one = self.of(state, attempt, &[Task::Copy, Task::Finish])?;
+        let late = one.task == Task::Copy && state.runs[one.run].copies_ended;
+        (!late || !self.stands(Mend::EndOfCopies)).then_some(())?;
         let row = state.runs[one.run].ledger.rows.as_ref()?[file].clone();
         let before = self.there(state, one.run, file);
         if self.bucket() {
@@ -206,9 +217,29 @@ impl Protocol {
         if self.bucket() {
             state.by[file] = Some(one.run);
         }
+        if state.linked.get(file) == Some(&true) {
+            state.breaks(Promise::Idempotence);
+        }
         state.attempts[attempt].as_mut()?.did = true;
         // A trace does not say what filters left out: what was placed was named.
         state.runs[one.run].ledger.named[file] |= self.traced;
+        Some(())
+    }
+
+    /// The mark that copies have ended: what other attempts have staged goes, and they stage nothing more.
+    fn end_copies(&self, state: &mut State, attempt: Attempt) -> Option<()> {
+        let one = self.of(state, attempt, &[Task::Finish])?;
+        (self.traced || state.runs[one.run].right[End::Destination as usize]).then_some(())?;
+        state.runs[one.run].copies_ended = true;
+        Some(())
+    }
+
+    /// The further name of a file becomes one with the first.
+    fn link(&self, state: &mut State, attempt: Attempt, file: File) -> Option<()> {
+        let one = self.of(state, attempt, &[Task::Finish])?;
+        let run = &state.runs[one.run];
+        (run.right[End::Destination as usize] && (run.copies_ended || !self.stands(Mend::EndOfCopies))).then_some(())?;
+        *state.linked.get_mut(file)? = true;
         Some(())
     }
 
@@ -222,7 +253,7 @@ impl Protocol {
 
     /// An attempt writes what became of an entry, under a name of its own.
     fn note(&self, state: &mut State, attempt: Attempt, file: File, outcome: Outcome) -> Option<()> {
-        let one = self.of(state, attempt, &[Task::Copy, Task::Delete, Task::Publish])?;
+        let one = self.of(state, attempt, &[Task::Copy, Task::Finish, Task::Delete, Task::Publish])?;
         if !self.traced {
             let fits = match outcome {
                 Outcome::Copied | Outcome::Deleted => one.did,

@@ -21,13 +21,17 @@ SOURCE = (
 OPTIONS = {"mode": "sync", "delete_guard": {"max_percent": 100.0}}
 
 
+def frozen_copy(at: int, *, short: bool) -> Script:
+    """A copy that freezes at this operation, and wakes up when the names are linked."""
+    frozen = Fault("copy/any", at, "oversleep", seed=5 if short else 4)  # until BeginDeletion
+    acts = (Act("run", "last", faults=(frozen,)),)
+    return Script(0, WITHIN_MOUNT, SOURCE, (Spec("d/extra", size=5, seed=9),), acts, OPTIONS, short=short)
+
+
 @pytest.mark.parametrize("short", [True, False], ids=["short", "ordinary"])
 @pytest.mark.parametrize("at", range(3, 43, 6))
 def test_a_copy_that_wakes_up_late_parts_no_names_of_a_file(tmp_path: Path, at: int, short: bool) -> None:
-    frozen = Fault("copy/any", at, "oversleep", seed=5 if short else 4)  # until BeginDeletion
-    acts = (Act("run", "last", faults=(frozen,)),)
-    script = Script(0, WITHIN_MOUNT, SOURCE, (Spec("d/extra", size=5, seed=9),), acts, OPTIONS, short=short)
-    outcome = carry_out(script, tmp_path / "lab")
+    outcome = carry_out(frozen_copy(at, short=short), tmp_path / "lab")
     assert (outcome.findings, outcome.statuses) == ([], [("last", "SUCCEEDED")])
     assert outcome.told["oversleep"] == 1
 

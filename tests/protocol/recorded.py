@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from fanout.adapters.posix.fencing.fencing_token import COPIED
 from tests.adversary.buckets import BucketPlace, object_version
 from tests.adversary.lab import Lab
 from tests.adversary.script import STAGING
@@ -77,6 +78,10 @@ class RecordedObjects(dict[str, Any]):
             self._recorder.looked(path)
             self._recorder.removed(self._end, path)
         return super().pop(key, *default)
+
+
+# The mark that late copies stop at.
+_MARK = re.compile(rf"{STAGING}[^/]+/{COPIED}")
 
 
 @contextmanager
@@ -163,7 +168,10 @@ class RecordedFiles:
         where = self._where(name, dir_fd)
         opened: int = self._plain["open"](name, flags, mode, dir_fd=dir_fd)
         run = self._run(where)
-        found = self._recorder.current() if run else None
+        found = self._recorder.current()
+        if found is not None and where is not None and flags & os.O_CREAT and _MARK.fullmatch(where[1]):
+            self._recorder.note("end_copies", attempt=found[1])
+        found = found if run else None
         if found is not None and where is not None and found[2] == run and found[0].state != "check":
             self._recorder.note("look", attempt=found[1], end=where[0])
         return opened

@@ -24,7 +24,14 @@ from tests.adversary.trees import MountPlace, Place
 Json = Any
 ENDS = ("source", "destination")
 # The tasks of the model, by the words of scripts for states.
-TASKS = {"check": "check", "list": "check", "delete": "delete", "remove directories": "delete"}
+TASKS = {
+    "check": "check",
+    "list": "check",
+    "finish": "finish",
+    "finish shard": "finish",
+    "delete": "delete",
+    "remove directories": "delete",
+}
 SHORT_WAY = LABELS["ShortWay"]
 NOTHING = 0
 # In the model a content is a byte; the last ones mean something else.

@@ -12,6 +12,7 @@ from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.staging import Staging
 from tests.adversary.script import Script, from_json
 from tests.adversary.test_found import FOUND
+from tests.adversary.test_sleepers import frozen_copy
 from tests.adversary.worlds import script_of
 from tests.protocol.checker import CHECKER, build, check, hold
 from tests.protocol.traces import recorded_seeds, trace_of
@@ -87,6 +88,22 @@ def test_a_product_that_does_not_look_at_its_right_is_refused(tmp_path: Path, mo
     well, said = hold([trace(BY_NAME[FROZEN], tmp_path)])
     assert not well
     assert "unlink" in said
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["short", "ordinary"])
+def test_a_copy_that_wakes_up_late_is_a_step_of_the_protocol(short: bool, tmp_path: Path) -> None:
+    file = trace(frozen_copy(15, short=short), tmp_path)
+    assert "end_copies" in file.read_text(encoding="utf-8")
+    well, said = hold([file])
+    assert well, said
+
+
+def test_a_product_that_lets_a_late_copy_go_on_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Staging, "end_copies", lambda staging: staging.token.end_copies())  # the mark alone
+    monkeypatch.setattr(FencingToken, "_after_making", lambda *_: None)
+    well, said = hold([trace(frozen_copy(15, short=False), tmp_path)])
+    assert not well
+    assert "place" in said
 
 
 def test_a_break_is_found_where_its_mend_is_taken_out() -> None:
