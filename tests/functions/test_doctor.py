@@ -113,7 +113,7 @@ def test_a_mount_that_is_missing_is_a_finding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", ["fsync", "rename", "write"])
 def test_each_step_of_writing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
-    def denied(*_: object) -> None:
+    def denied(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, call, denied)

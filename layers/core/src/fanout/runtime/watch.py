@@ -43,6 +43,8 @@ _END_SECONDS = 60.0
 # Chosen: what the watch needs the interpreter for takes no longer, on however busy a machine.
 _UNHEARD_SECONDS = 2 * tuning.STALL_SECONDS
 _LOOKS_AN_ALARM = 10
+# Chosen: of the functions in the template the shortest has twice as long.
+_LEAST_SECONDS = 60.0
 _QUEUED_NANOSECONDS = 1
 
 
@@ -56,7 +58,7 @@ class WatchedTask(NamedTuple):
 
 def stall_seconds_of(remaining_seconds: float) -> float:
     """For a function that has so long: it ends by name before it is ended."""
-    return min(tuning.STALL_SECONDS, remaining_seconds / 2)
+    return min(tuning.STALL_SECONDS, max(_LEAST_SECONDS, remaining_seconds / 2))
 
 
 class TaskWatch:

@@ -107,9 +107,7 @@ class SharedLimiter(Limiter):
             poll.register(descriptor, select.POLLIN)
         looked = b""
         while True:
-            if (
-                shown() != looked
-            ):  # a look shows progress itself, so one for processes that show none would hide a stall
+            if shown() != looked:  # a look shows progress, so one for processes that show none would hide a stall
                 self._held[0] = self._limiter.holds()
                 looked = shown()
             for descriptor, _ in poll.poll(_LOOK_SECONDS * 1000):
