@@ -87,7 +87,7 @@ _MARK = re.compile(rf"{STAGING}[^/]+/{COPIED}")
 @contextmanager
 def recorded_files(recorder: Recorder) -> Iterator[None]:
     """Notes what happens to files, below what the conductor troubles."""
-    plain = {name: getattr(os, name) for name in ("rename", "link", "unlink", "rmdir", "mkdir", "open", "stat")}
+    plain = {name: getattr(os, name) for name in ("rename", "link", "unlink", "rmdir", "open", "stat")}
     files = RecordedFiles(recorder, os.readlink, plain)
     with patch.dict(vars(os), {name: getattr(files, name) for name in plain}):
         yield
@@ -143,13 +143,6 @@ class RecordedFiles:
         self._plain["unlink"](name, dir_fd=dir_fd)
         if where is not None and STAGING not in where[1]:
             self._recorder.removed(*where)
-
-    def mkdir(self, name: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        where = self._where(name, dir_fd)
-        self._plain["mkdir"](name, mode, dir_fd=dir_fd)
-        found = self._recorder.current() if self._run(where) else None
-        if found is not None and where is not None:
-            self._recorder.note("stage", attempt=found[1], end=where[0])
 
     def rmdir(self, name: Any, *, dir_fd: int | None = None) -> None:
         where = self._where(name, dir_fd)

@@ -144,7 +144,9 @@ class Recorder:
         name = key.removeprefix(f"runs/{run}/")
         ends = ENDS if self._modes[self._resumed.get(run, "") or run] == "move" else ENDS[1:]
         wanted = {end for end in ends if not self.head["buckets"][ENDS.index(end)]}
-        if name in (keys.FENCED, keys.SOURCE_FENCED):
+        if name in (keys.STAGED, keys.SOURCE_STAGED):  # before it is noted nobody writes by the directory
+            self.note("stage", attempt=attempt, end="source" if name == keys.SOURCE_STAGED else "destination")
+        elif name in (keys.FENCED, keys.SOURCE_FENCED):
             end, marks = "source" if name == keys.SOURCE_FENCED else "destination", self._marks.setdefault(run, set())
             if {*marks, end} == wanted != marks:
                 self.note("mark_fenced", attempt=attempt)
