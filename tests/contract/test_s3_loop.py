@@ -105,17 +105,49 @@ def test_a_loop_that_fails_ends_what_is_under_way_and_another_takes_its_place(
     assert get(transport, server).body == b"body"
 
 
-def test_a_process_has_no_thread_of_its_connections_between_exchanges(serve: Callable[..., Noticing]) -> None:
+def test_between_exchanges_the_thread_ends_and_its_connections_stay(serve: Callable[..., Noticing]) -> None:
     server, transport = serve([OK, OK]), Transport(TIMEOUTS)
-    before = threading.active_count()
+    before = kernel_threads()
     get(transport, server)
-    assert threading.active_count() == before
-    child = os.fork()
-    if not child:
-        os._exit(int(threading.active_count() != 1))
-    assert os.waitpid(child, 0)[1] == 0
+    until = time.monotonic() + 10
+    while kernel_threads() - before and time.monotonic() < until:
+        time.sleep(0.001)
+    assert not kernel_threads() - before
     assert get(transport, server).body == b"body"
     assert [number for number, _ in server.requests] == [0, 0]
+
+
+def kernel_threads() -> set[int]:
+    """Those that the kernel knows of this process, and Python perhaps no more."""
+    return {int(one) for one in os.listdir("/proc/self/task")}
+
+
+class BetweenTwo:
+    """A lock after whose first release another thread does something before the one that released it goes on."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self._lock, self._meanwhile = threading.Lock(), [meanwhile]
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        if self._meanwhile:
+            self._meanwhile.pop()()
+
+
+def test_a_thread_that_is_to_end_does_not_turn_beside_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exchange that begins just after the thread found nothing to do gets a thread of its own."""
+    begun: list[Callable[[], None]] = []
+    monkeypatch.setattr("fanout.adapters.http.loop.start_new_thread", lambda run, _: begun.append(run))
+    loop = Loop()
+    loop.refuse(())
+    assert len(begun) == 1
+    loop._turn()
+    monkeypatch.setattr(loop, "_lock", BetweenTwo(lambda: loop.refuse(())))
+    assert not loop._goes_on()
+    assert len(begun) == 2
 
 
 def test_a_silent_server_costs_other_exchanges_nothing(serve: Callable[..., Noticing]) -> None:

@@ -44,8 +44,8 @@ class Loop:
     """Sends requests and receives responses in its own thread, which lives while any exchange is under way.
 
     An exchange continues while the thread that began it waits for a slow file system, so libcurl's timeouts measure
-    only the server. All connections belong to one ``CurlMulti``, which reads the authorities once.
-    A process whose exchanges have all ended may fork: the thread has ended, or holds nothing any more.
+    only the server. All connections belong to one ``CurlMulti``, which reads the authorities once, and which one
+    thread at a time turns.
     """
 
     def __init__(self) -> None:
@@ -96,8 +96,7 @@ class Loop:
 
     def _start(self) -> None:
         try:
-            # Not threading's: it counts threads that hold what a forked process would miss.
-            start_new_thread(self._run, ())
+            start_new_thread(self._run, ())  # unlike threading's, it is not waited for until it runs
         except RuntimeError as error:  # there are too many
             self._fail_all(error)
 
@@ -112,11 +111,11 @@ class Loop:
 
     def _goes_on(self) -> bool:
         """Whether anything is to do; let those who wait know what has ended, after libcurl was given all its work."""
-        if not self._asked and not self._under_way:
-            with self._lock:
-                self._lives = bool(self._asked)
-        lives = self._lives
+        lives = True
         ended, self._ended = self._ended, []
+        if not self._asked and not self._under_way:
+            with self._lock:  # once it lives no more, another thread may begin at any moment, and all is that one's
+                lives = self._lives = bool(self._asked)
         for handle, error in ended:
             handle.end(error)
         return lives
@@ -213,7 +212,7 @@ class Loop:
                 found.shutdown(socket.SHUT_RDWR)
 
     def _watch(self, what: int, descriptor: int, _multi: object, _data: object) -> None:
-        """Look at a descriptor for libcurl. None of a kept connection stays here: a forked process keeps it open."""
+        """Look at a descriptor for libcurl. None of a kept connection stays here."""
         if what == pycurl.POLL_REMOVE:
             if descriptor in self._watched:
                 self._watched.discard(descriptor)
