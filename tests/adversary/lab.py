@@ -196,8 +196,6 @@ class Lab:
                         allowed=allowed_for(plan.request, StackAllows()),
                     )
                 )
-            if not self.between_mounts:
-                return opened[-1]
             with self.conductor.paused():
                 return keep_out(end, opened[-1], plan, Ledger(self.store.plain, run_id, prefix))
 

@@ -13,6 +13,7 @@ from tests.adversary.given import of_implied
 from tests.adversary.lab import Lab
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
+from tests.adversary.thieves import WORDS
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.views import view
 from tests.adversary.wideness import allow
@@ -80,7 +81,7 @@ class Scene:
                 return
         if change.end == "ledger":
             damage(lab, change)
-        elif change.what == "free":
+        elif change.what == "free" or change.what in WORDS:
             lab.destination.change(change)  # before a run that looks again: nothing of it is excused
         elif change.end == "destination":
             before = lab.destination.snapshot()

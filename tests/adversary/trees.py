@@ -12,6 +12,7 @@ from typing import Protocol
 
 from tests.adversary.clock import LabClock
 from tests.adversary.script import STAGING, Change, Spec, bytes_of
+from tests.adversary.thieves import WORDS, is_thieves, steal
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ class MountPlace:
         return found
 
     def staged(self, run: str) -> list[str]:
-        return [name for name in os.listdir(self.root) if name == f"{STAGING}{run}"]
+        name = f"{STAGING}{run}"
+        return [name] if name in os.listdir(self.root) and not is_thieves(self.root / name) else []
 
     def path_of(self, about: str) -> str:
         root = f"{self.root}/"
@@ -137,7 +139,9 @@ class MountPlace:
         if any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root)):
             return
         with suppress(OSError, ValueError, RecursionError):  # ``copytree`` ends in a deep tree
-            if STAGING not in change.path:
+            if change.what in WORDS:
+                steal(change.what, self.root, change.seed)
+            elif STAGING not in change.path:
                 getattr(self, f"_{change.what.replace('-', '_')}")(path, change.seed)
 
     # A method a change, by its name.

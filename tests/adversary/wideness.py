@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.adversary.scope import Finding
 from tests.adversary.script import STAGING
+from tests.adversary.thieves import is_thieves
 from tests.adversary.trees import MountPlace, Snapshot
 
 # A directory that waits for its own mode: closed, and the sticky bit says so (docs/understand/attributes.md).
@@ -46,7 +48,7 @@ def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> I
                 path += "/"
                 mode = 0o700 if mode & ~stat.S_ISGID == UNFINISHED else mode  # which the kernel takes from above
                 if not prefix and entry.name.startswith(STAGING):
-                    if mode & 0o077:
+                    if mode & 0o077 and not is_thieves(Path(entry.path)):
                         yield Finding("staging open", f"{STAGING}* has mode {mode:04o}")
                     continue
                 left.append((entry.path, path))

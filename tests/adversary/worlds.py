@@ -22,6 +22,7 @@ from tests.adversary.plain_user import draw_plain
 from tests.adversary.published import publish
 from tests.adversary.refused import refused
 from tests.adversary.remedies import remedied
+from tests.adversary.robbed import with_thieves
 from tests.adversary.s3_files import draw_kind
 from tests.adversary.script import (
     DIRECTIONS,
@@ -96,6 +97,7 @@ class _Author:
         source, destination, plain = drawn
         acts = twice_at_once(Random(f"twice {self.seed}"), acts)
         acts = hung(Random(f"hung {self.seed}"), acts)
+        acts = with_thieves(Random(f"thieves {self.seed}"), self.direction, acts)
         return Script(
             self.seed,
             self.direction,

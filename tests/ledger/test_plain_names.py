@@ -40,8 +40,8 @@ client columns copy crc64nvme crowds cut delete_refused destination destination_
 difference differing_directories directories directory document elsewhere end ended error etag etags examples
 exclude execution extras failures field fields file_system_id file_systems files files_above first format
 headers held identity ids include inode inode_there issued job_id key keys kind kms_key_id lanes last left
-left_out limitation links location looked_up manifest marks matched message metadata mode modes mount mounts
-names notes outcome_files path pem performance_mode phase pin pins place plan prefix proofs public_key ready
+left_out limitation links location looked_up made manifest marks matched message metadata mode modes mount
+mounts names notes outcome_files path performance_mode phase pin pins place plan prefix proofs public_key ready
 reason refused regions replaces reports request said seconds secret sequencer sha256 signature signing_key sizes
 source source_digest source_tree_digest spec staged status storage_class sums tags target totals transfer
 tree_digest unit unlisted unread unreadable until warnings what why why_not work work_bucket zone

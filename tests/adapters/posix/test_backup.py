@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -278,7 +279,7 @@ def test_a_run_that_was_fenced_while_it_kept_an_extra_does_not_delete_it(
     def frozen(*arguments: object, **options: object) -> None:
         done(*arguments, **options)
         if arguments[0] in ("f", "empty"):
-            (tmp_path / "out/.fanout-staging-run-1").rmdir()
+            shutil.rmtree(tmp_path / "out/.fanout-staging-run-1")
 
     monkeypatch.setattr(os, operation, frozen)
     with pytest.raises(Superseded):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -283,7 +284,7 @@ def test_an_attempt_beside_the_one_that_withdrew_is_done_too(stack: Stack, monke
 
 def test_a_run_whose_staging_directory_somebody_removed_fails_and_says_so(stack: Stack) -> None:
     world = stack.begun("next")
-    (stack.mount / "out/.fanout-staging-next").rmdir()
+    shutil.rmtree(stack.mount / "out/.fanout-staging-next")
     with pytest.raises(Superseded, match="the run next writes nothing more"):
         world.destination.create(Entry("f", Kind.FILE, 1), Attributes())
 

@@ -157,11 +157,34 @@ def test_a_full_one_of_the_same_user_is_not_taken_and_not_removed(root: Path) ->
 
 
 def test_another_attempt_at_the_check_takes_what_the_first_one_made_whether_it_noted_it_or_not(root: Path) -> None:
-    first = begun(root).staged()
+    first = inode_of(begun(root))
     NOTES.clear()
-    assert begun(root).staged() == first
+    assert inode_of(begun(root)) == first
     begun(root).mark()
-    assert begun(root).staged() == first
+    assert inode_of(begun(root)) == first
+    assert tree_of(root, "finish").finish() == ()
+
+
+def inode_of(tree: PosixTree) -> str:
+    staged = tree.staged()
+    assert staged is not None
+    return staged.inode
+
+
+def test_a_directory_with_the_number_of_one_that_was_removed_is_not_removed(root: Path) -> None:
+    """An inode number is given again, also to a directory of the same user."""
+    begun(root)
+    (root / "secrets").mkdir(mode=0o700)
+    (root / "secrets/file").write_text("private")
+    removed = NOTES["run"]
+    assert removed is not None
+    NOTES["run"] = Staged(str((root / "secrets").stat().st_ino), 0, removed.mark)
+    os.rename(root / NAME, root / ".kept")
+    os.rename(root / "secrets", root / NAME)
+    assert "with the number of its inode" in tree_of(root, "finish").finish()[0]
+    with pytest.raises(Superseded):
+        tree_of(root, "n1")._staging.end_copies()
+    assert (root / NAME / "file").read_text() == "private"
 
 
 def test_one_that_was_swapped_is_not_removed_at_the_end_and_the_runs_own_goes_where_it_is_now(root: Path) -> None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fanout.model.document import Lasting
+from fanout.model.path_rules import PlainNameOrNone
 
 # docs.aws.amazon.com/efs/latest/ug/efs-metrics.html; a minute each.
 CREDITS = "BurstCreditBalance"
@@ -42,11 +43,13 @@ class Reading(Struct, frozen=True):
 class Staged(Lasting, frozen=True):
     """The directory that a run stages in at an end, as CheckMount made it: its inode, and the user who owns it.
 
-    The ledger holds it, so that no function takes another directory of that name for it.
+    The ledger holds it, so that no function takes another directory of that name for it. ``mark`` is the name of a
+    file in it that nobody can guess: an inode that was removed gives its number to another one.
     """
 
     inode: str
     owner: int
+    mark: PlainNameOrNone = ""
 
 
 class Described(Struct, frozen=True):

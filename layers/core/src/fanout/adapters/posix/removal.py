@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import chain, islice
 
 from fanout.adapters.posix.errors import HELD, HOLDS, STALE, TAKEN
+from fanout.adapters.posix.fencing.own import MARK
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
@@ -138,10 +139,16 @@ def _removed(above: int, name: str, keep: Collection[str], look: Callable[[int],
         look(directory)
         with os.scandir(directory) as found:
             entries = [one for one in found if one.name not in keep]
+        marks = [one.name for one in entries if one.name.startswith(MARK)]
+        entries = [one for one in entries if one.name not in marks]
         for start in range(0, len(entries), _OPEN_AT_ONCE):
             _empty_each(directory, entries[start : start + _OPEN_AT_ONCE])
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
             whole = all(list(pool.map(lambda entry: _is_gone(lambda: _remove_first(directory, entry)), entries)))
+        if whole and not keep:  # last: another attempt finds by them that it may go on
+            for mark in marks:
+                with suppress(OSError):
+                    os.rmdir(mark, dir_fd=directory)
     finally:
         os.close(directory)
     return whole if keep else _is_gone(lambda: os.rmdir(name, dir_fd=above))

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from fanout.adapters.posix.errors import DENIED, GONE, STALE, destination_error
-from fanout.adapters.posix.fencing.own import NotOursError, against, against_owner, owner_here, staged_of
+from fanout.adapters.posix.fencing.own import MARK, NotOursError, against, against_owner, is_marked, mark, owner_here
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.model.errors import ItemError, Superseded, Transient
 from fanout.model.file_system import Staged
@@ -113,6 +113,8 @@ class FencingToken:
     def end_copies(self) -> None:
         """Leave the mark that copies have ended. Raises ``OSError``, and ``ItemError``."""
         with self._directories.hold(self.path) as directory:
+            if self._known is not None and not is_marked(directory, self._known):
+                raise self.swapped(self.path, "is another directory than the run made")
             flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(COPIED, flags, 0o600, dir_fd=directory))
 
@@ -190,11 +192,11 @@ class FencingToken:
         Outside of CheckMount it is that of a run that began before directories were noted, or of no run.
         """
         try:
-            taken = staged_of(found, owner_here(descriptor))
+            taken = Staged(str(found.st_ino), owner_here(descriptor))
         except OSError as error:
             if error.errno not in DENIED:
                 raise
-            taken = staged_of(found, -1)
+            taken = Staged(str(found.st_ino), -1)
         problem = against(found, taken)
         if problem and not self._is_making:
             raise self.swapped(self.path, problem)
@@ -203,13 +205,14 @@ class FencingToken:
         if self._is_making and self.has_notes and self._holds_something(descriptor):
             problem = "is there and holds something, and the run's ledger does not say that the run made it"
             raise Transient(f"/{self.path[:-1]} {problem}; remove it, or start the run under another name")
-        return taken
+        return mark(descriptor, taken) if self._is_making else taken
 
     def _holds_something(self, directory: int) -> bool:
-        """Whether a directory holds more than another attempt at CheckMount leaves: its mark, and empty files."""
+        """Whether a directory holds more than another attempt at CheckMount leaves: its marks, and empty files."""
         try:
             with os.scandir(directory) as found:
-                return any(one.name != PLACE and not _is_empty_file(one) for one in found)
+                others = [one for one in found if not one.name.startswith((PLACE, MARK))]
+                return not all(map(_is_empty_file, others))
         except OSError as error:
             raise Transient(f"looking into /{self.path[:-1]}: {error.strerror}") from error
 

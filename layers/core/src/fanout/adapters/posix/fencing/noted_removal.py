@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 
-from fanout.adapters.posix.fencing.own import NotOursError, against
+from fanout.adapters.posix.fencing.own import NotOursError, against, is_marked
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.removal import remove_directory
 from fanout.model.errors import ItemError
@@ -45,14 +45,22 @@ def remove_noted(
         problems = [against(found, one) for one in made]
         return "" if "" in problems else (problems or ["is a directory that no ledger of this stack notes"])[0]
 
+    proven: list[int] = []
+
     def look(directory: int) -> None:
-        said = problem(os.fstat(directory))
+        """Before each pass; the mark goes in the last one."""
+        found = os.fstat(directory)
+        said = problem(found)
+        if not said and not proven and not any(not against(found, one) and is_marked(directory, one) for one in made):
+            said = "is another directory than the run made, with the number of its inode"
         if said:
             raise NotOursError(said)
+        proven.append(directory)
         before(place, directory)
 
     def remove(one: str) -> bool:
         """Whether there was anything to remove."""
+        proven.clear()
         directories.forget(f"{place}{one}/")
         with directories.hold(place) as above:
             try:

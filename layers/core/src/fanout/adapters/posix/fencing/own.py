@@ -2,7 +2,8 @@
 
 | asked of                 | it must be                                                                         |
 |--------------------------|------------------------------------------------------------------------------------|
-| a staging directory      | of the inode and the owner that the ledger has noted; nobody else may write to it  |
+| a staging directory      | of the inode and the owner that the ledger has noted; nobody else may write to it; |
+|                          | before anything in it is removed: it holds the mark that is noted                  |
 | a directory below it     | of that owner; nobody else may write to it                                         |
 | a staged file            | a regular file of that owner, with one name                                        |
 | the file of a big copy   | the same, and of the inode that its blocks were written to                         |
@@ -19,8 +20,12 @@ import secrets
 import stat
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from fanout.model.file_system import Staged
 
+# How the names of marks begin; they stay when copies have ended, and are removed last.
+MARK = "later-own-"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -41,8 +46,23 @@ def owner_here(directory: int) -> int:
             os.unlink(name, dir_fd=directory)
 
 
-def staged_of(found: os.stat_result, owner: int) -> Staged:
-    return Staged(str(found.st_ino), owner)
+def mark(directory: int, staged: Staged) -> Staged:
+    """Make a mark in a directory: another one in it, of a name that nobody can guess. Raises ``OSError``."""
+    name = f"{MARK}{secrets.token_hex(16)}"
+    os.mkdir(name, 0o700, dir_fd=directory)
+    return replace(staged, mark=name)
+
+
+def is_marked(directory: int, staged: Staged) -> bool:
+    """Whether an open directory holds the mark that was noted; one that was noted without any does. Raises ``OSError``.
+
+    Asked before anything in it is removed.
+    """
+    if not staged.mark:
+        return True
+    with suppress(FileNotFoundError):
+        return os.stat(staged.mark, dir_fd=directory, follow_symlinks=False).st_uid == staged.owner
+    return False
 
 
 def against(found: os.stat_result, staged: Staged) -> str:
