@@ -202,6 +202,10 @@ class MemoryTree:
         """Memory does not wait."""
         return False
 
+    def inode_of(self, entry: Entry) -> str:
+        """Nobody replaces a directory in memory."""
+        return ""
+
     def look_anew(self, path: str) -> None:
         """Memory has no cache."""
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fanout.model.entry import Kind
 from tests.nfs.inside.mounts import Mounts
 from tests.support.hidden_writes import COPY, FILES, MOVE, NEW, SYNC, Clients, Deed, fill, held, put, watched
+from tests.support.publishing import REQUEST as PUBLISH
+from tests.support.publishing import PublishingWorld
 
 DEEDS = [FILES[name] for name in ("in_place", "appended", "renamed_over_linked", "directory_replaced")]
 
@@ -62,3 +67,34 @@ def test_a_run_sees_what_another_client_closed_before_it_began(mounts: Mounts, c
     found = held(Clients(mounts.a, mounts.served))
     assert found["out/d/f2"].endswith(NEW)
     assert found["out/d/more"] == NEW
+
+
+def test_a_directory_that_another_client_put_in_anothers_place_is_no_success(mounts: Mounts, clients: Clients) -> None:
+    fill(clients)
+
+    def deed(root: Path) -> None:
+        (root / "out/d").rename(root / "moved")
+        (root / "out/d").mkdir()
+
+    assert run(clients, COPY, "FinishTree", deed) == "FAILED_WITH_ITEMS"
+    assert watched(clients, run_id="run-2").run(COPY)["status"] == "SUCCEEDED"
+    assert len(list((mounts.served / "out/d").iterdir())) == 6
+
+
+def test_a_version_that_another_client_s_readers_follow_the_link_to_stays(mounts: Mounts) -> None:
+    """Each reader looks at the link once and at the files below it a little later."""
+    request = {**PUBLISH, "publish": {"link": "current", "keep": 1, "keep_hours": 0}}
+    world = PublishingWorld(run_id="v1", mount=mounts.a)
+    world.source.put("file", Kind.FILE, b"v1")  # type: ignore[attr-defined]
+    world.publish(request)
+    here = os.open(mounts.b / "site", os.O_RDONLY | os.O_DIRECTORY)
+    version = os.readlink("current", dir_fd=here)
+    for number in (2, 3, 4):
+        world = dataclasses.replace(world, run_id=f"v{number}")
+        world.clock.time += 15
+        world.source.put("file", Kind.FILE, b"v%d" % number)  # type: ignore[attr-defined]
+        assert world.publish(request)["status"] == "SUCCEEDED"
+        stale = os.open(f"{version}/file", os.O_RDONLY, dir_fd=here)
+        assert os.read(stale, 2) == b"v1"
+        os.close(stale)
+    os.close(here)

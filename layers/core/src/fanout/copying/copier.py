@@ -175,7 +175,9 @@ class Copier:
 
     def _make_directory(self, entry: Entry, source: Source) -> None:
         self._destination.make_directory(entry.placed, source.attributes)
-        self.directories.append((entry.placed, source.attributes))
+        files = self._destination.file_system
+        made = replace(entry.placed, inode="" if files is None else files.inode_of(entry.placed))
+        self.directories.append((made, source.attributes))
 
     def _make_symlink(self, entry: Entry, source: Source) -> str:
         if not 0 < entry.size <= aws.SYMLINK_TARGET_BYTES:

@@ -112,7 +112,7 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
         return []
 
     def set_one(one: MadeDirectory) -> Unset | None:
-        entry = Entry(one.path, Kind.DIRECTORY)
+        entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode)
         try:
             if one.implied:
                 files.open_directory(entry, one.mode or 0)

@@ -55,8 +55,15 @@ class FileSystem(Protocol):
     def versions(self, link: str) -> Versions:
         """The versions of the tree that this one is a version of, and their link."""
 
+    def inode_of(self, entry: Entry) -> str:
+        """Identifies a directory that this tree made or found, and puts entries into; empty where nothing can."""
+
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """Set the attributes of a directory that has its content."""
+        """Set the attributes of a directory that has its content.
+
+        Raises ``ItemError`` with ``Reason.DESTINATION_CHANGED`` for another one than that of the entry's inode, if it
+        has one: the content is not there.
+        """
 
     def open_directory(self, entry: Entry, mode: int) -> None:
         """Give a directory that a run made, and that is no entry, its mode.

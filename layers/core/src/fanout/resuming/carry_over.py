@@ -230,7 +230,9 @@ class _Carrier:
     def _directory_attributes(self, part: rules.CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
-        self._context.ledger.write_rows(key, self._earlier.read_rows_as(part.key, dict, part.rows))
+        rows = self._earlier.read_rows_as(part.key, dict, part.rows)
+        # Whoever replaced a directory since has the run look whether its copies are there.
+        self._context.ledger.write_rows(key, ({**row, "inode": ""} for row in rows))
         self._writer.directories.append(key)
         self._directories += 1
 

@@ -16,6 +16,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
 
     An ``implied`` one is no entry, which gets its mode alone. One that gets attributes of the request counts as
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
+    ``inode`` is that of the directory which the run's files went into, empty where it is not known.
     """
 
     path: str
@@ -26,6 +27,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     atime_ns: int | None = None
     implied: bool = False
     may_lack: bool = False
+    inode: str = ""
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:

@@ -16,10 +16,10 @@ from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
-from fanout.adapters.posix.listing.stats import is_same_file, require_copy
+from fanout.adapters.posix.listing.stats import is_same_file, require_copy, require_place
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
-from fanout.adapters.posix.paths.looks import ask_for
+from fanout.adapters.posix.paths.looks import ask_for, look_anew
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
 from fanout.adapters.posix.publishing.protected import published_above
@@ -154,14 +154,18 @@ class PosixFileSystem:
         self._staging.works_later()
         return PosixVersions(self._directories, self._staging, self._root, link)
 
+    def inode_of(self, entry: Entry) -> str:
+        with self._directories.hold(self._root + entry.path, opens=False) as descriptor:
+            return str(os.fstat(descriptor).st_ino)
+
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``; looks at the run's right to write before."""
         attributes = self._allowed.of(attributes, is_directory=True)
         try:
+            look_anew(self._directories, self._root + entry.path)
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
                 self._staging.write_protected.forget(self._root + entry.path)
-                found = os.fstat(descriptor)
+                found = require_place(os.fstat(descriptor), entry)
                 apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
         except OSError as error:
             raise self._token.error("attributes", error) from error
@@ -201,10 +205,7 @@ class PosixFileSystem:
         return now_ns, now_ns
 
     def _try_staged(self, action: str, attempt: Callable[[int, str], T]) -> T:
-        """Tries something with a new file in the staging directory itself, which is there.
-
-        Raises ``Transient``, and ``Superseded`` where it is gone.
-        """
+        """Try something with a new file in the staging directory; ``Superseded`` if that is gone, ``Transient``."""
         with self._passing(f"{action} below /{self._root}"), self._directories.hold(self._token.path) as staged:
             return attempt(staged, self._staging.name())
 

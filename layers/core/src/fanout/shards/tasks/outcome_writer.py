@@ -117,6 +117,7 @@ def out_of_time_outcome(entry: Entry) -> Outcome:
 def _directory_row(entry: Entry, attributes: Attributes) -> Json:
     """A directory that was made, with what is to be set on it at the end."""
     mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
-    made = MadeDirectory(entry.path, mode, uid, gid, attributes.copied_mtime_ns, attributes.atime_ns)
+    times_ns = attributes.copied_mtime_ns, attributes.atime_ns
+    made = MadeDirectory(entry.path, mode, uid, gid, *times_ns, inode=entry.inode)
     row: Json = to_builtins(made)
     return row
