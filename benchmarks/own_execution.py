@@ -20,6 +20,10 @@ class OwnExecution:
         """The run."""
         return self._found
 
+    def running(self, execution: str) -> bool:
+        """No other run is there."""
+        return False
+
 
 def on_its_own(context: Context, request: Any) -> Context:
     """The context of the plan of a request that is carried out in this process."""

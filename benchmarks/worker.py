@@ -19,7 +19,9 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
+from fanout.runtime.bootstrap import prepare_processes
 from fanout.work.context import Context
+from fanout.work.processes.crew import begin_crew, find_crew
 
 RUN = "bench"
 SECONDS = 3600.0
@@ -36,11 +38,13 @@ def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
         source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
         destination=lambda _: PosixTree(mount, "copy", RUN, nonce),
         forks=lambda _: True,
+        crew=find_crew(),
     )
 
 
 def main(arguments: list[str]) -> int:
     """Copy the shards one after the other; 1 if one of them is not done."""
+    begin_crew(prepare_processes)
     ledger, source, mount, *rows = arguments
     done = True
     for row in rows:

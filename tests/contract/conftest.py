@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.credentials import Credentials, Given
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.tree import S3Tree
 from fanout.ports.tree import Tree
+from fanout.work.context import nothing
 from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
 from tests.support.memory import MemoryTree
@@ -97,7 +98,7 @@ class _UnconditionalDirectories(S3Client):
 def client_of(server: S3Server) -> S3Client:
     """A client of the server, which does not wait between attempts."""
     kind = _UnconditionalDirectories if Lack.DIRECTORY_CONDITIONS in server.lacks else S3Client
-    return kind(Endpoint(REGION, server.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
+    return kind(Endpoint(REGION, server.url), Given(Credentials(KEY, KEY)), sleep=nothing)
 
 
 def new_bucket(client: S3Client) -> str:

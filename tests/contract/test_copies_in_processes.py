@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
+from tests.support.crew import a_crew
 from tests.support.mounts import writable
 
 NAMES = [f"d{number % 7}/f{number}" for number in range(300)]
@@ -30,8 +32,9 @@ CONTENT = {name: name.encode() * (number % 50) for number, name in enumerate(NAM
 
 def copied(source: Tree, destination: Tree, processes: int = 3) -> dict[str, Outcome]:
     entries = list(source.list(Segment("all")))
-    copier = ForkedCopier(Copier(source, destination, NEVER), processes)
-    found = {entries[index].path: outcome for index, outcome in copier.copy_all(list(enumerate(entries)), 12)}
+    with a_crew() as crew:
+        copier = ForkedCopier(crew, partial(Copier, source, destination, NEVER), processes)
+        found = {entries[index].path: outcome for index, outcome in copier.copy_all(list(enumerate(entries)), 12)}
     assert not copier.unfinished
     return found
 
@@ -71,9 +74,8 @@ def test_a_process_that_is_killed_fails_the_task_and_halves_no_file(
         client.put_object(bucket, f"in/{name}", data, {}, crc64nvme=crc64nvme(data, NO_BYTES))
     source, destination = S3Tree(client, bucket, "in/"), writable(PosixTree(tmp_path, "out", "run", "one"))
     entries = list(enumerate(source.list(Segment("all"))))
-    copier = ForkedCopier(Dying(source, destination, NEVER), 2)
-    with pytest.raises(Transient):
-        list(copier.copy_all(entries, 4))
+    with a_crew() as crew, pytest.raises(Transient, match="ended with -9"):
+        list(ForkedCopier(crew, partial(Dying, source, destination, NEVER), 2).copy_all(entries, 4))
     there = (path for path in tmp_path.glob("out/d*/f*"))
     assert all(path.read_bytes() == CONTENT[str(path.relative_to(tmp_path / "out"))] for path in there)
     outcomes = copied(source, PosixTree(tmp_path, "out", "run", "two"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fanout.model.deadline import NEVER
 from fanout.model.entry import Kind
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
+from tests.support.crew import a_crew
 from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
 
@@ -28,11 +30,10 @@ def test_a_version_records_what_it_got(tmp_path: Path, processes: int, stages_at
         source.put(path, Kind.FILE, path.encode())
     entries = list(enumerate(source.list(Segment("", ""))))
     version = writable(PosixTree(tmp_path, "versions/v1", "v1", "n", stages_at=stages_at))
-    copier: CopiesEntries = Copier(source, version, NEVER)
-    if processes > 1:
-        assert isinstance(copier, Copier)
-        copier = ForkedCopier(copier, processes)
-    outcomes = [outcome.result for _, outcome in copier.copy_all(entries, 6)]
+    make = partial(Copier, source, version, NEVER)
+    with a_crew() as crew:
+        copier: CopiesEntries = make() if processes == 1 else ForkedCopier(crew, make, processes)
+        outcomes = [outcome.result for _, outcome in copier.copy_all(entries, 6)]
     assert outcomes == [Result.COPIED] * len(NAMES)
     made = copier.take_made()
     assert sorted(one.path for one in made) == (sorted(NAMES) if stages_at else [])

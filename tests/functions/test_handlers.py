@@ -69,6 +69,9 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     assert SECRET_NAME not in output
     events = lines(output)
     assert {line["run_id"] for line in events if line.get("message") == "task_began"} == {"run-1"}
+    # The server of this test has threads here, so that no function could begin a crew.
+    alone = {line["state"] for line in events if line.get("message") == "one_process"}
+    assert alone == {"ListSegment", "CopyShard"}
     metrics = [line for line in events if "_aws" in line]
     states = {line["state"] for line in metrics if "state" in line}
     assert states >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,8 +22,9 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ListingIncomplete, Transient
 from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
+from fanout.work.processes.crew import Crew
+from tests.support.crew import a_crew, processes_of
 from tests.support.flow import World
-from tests.support.forked import all_ended, noted_forks
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
 
@@ -31,11 +32,11 @@ NUMBERS = st.integers(-(2**64), 2**64)
 NAMES = st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=5) | st.just("\udcff")
 
 
-@pytest.fixture(autouse=True)
-def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes that a test forks; the threads of other tests do not keep it from forking."""
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
-    return noted_forks(monkeypatch)
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    """A crew, none of whose processes is left in the end."""
+    with a_crew() as crew:
+        yield crew
 
 
 @st.composite
@@ -47,76 +48,76 @@ def columns(draw: st.DrawFn) -> FileColumns:
 
 
 @given(st.lists(columns() | st.builds(Entry, NAMES, st.sampled_from(Kind), NUMBERS), max_size=6))
-def test_what_is_listed_is_handed_over_as_it_is(listed: list[Listed]) -> None:
-    with listed_apart(lambda: iter(listed), forks=True) as found:
+def test_what_is_listed_is_handed_over_as_it_is(crew: Crew, listed: list[Listed]) -> None:
+    with listed_apart(partial(iter, listed), crew) as found:
         assert list(found) == listed
 
 
 @pytest.mark.parametrize("files", [0, 1, 999, 1_000, 30_000])
-def test_a_tree_is_listed_as_in_this_process(tmp_path: Path, files: int, children: list[int]) -> None:
+def test_a_tree_is_listed_as_in_this_process(tmp_path: Path, files: int, crew: Crew) -> None:
     for number in range(files):
         path = tmp_path / f"d{number // 2_500}/f{number}"
         path.parent.mkdir(exist_ok=True)
         path.touch()
     tree = PosixTree(tmp_path, "", "run", "n")
-    with listed_apart(lambda: tree.list_columns(Segment("all")), forks=True) as found:
+    with listed_apart(partial(tree.list_columns, Segment("all")), crew) as found:
         listed = list(found)
-    assert all_ended(children)
+    assert processes_of(crew) == []
     assert listed == list(tree.list_columns(Segment("all")))
     tree.close()
 
 
-def test_an_error_comes_after_what_was_listed_before_it(children: list[int]) -> None:
-    entries = [Entry(f"f{number:05d}", Kind.FILE) for number in range(2_500)]
+MANY = [Entry(f"f{number:05d}", Kind.FILE) for number in range(2_500)]
 
-    def listing() -> Iterator[Listed]:
-        yield from entries
-        raise ListingIncomplete("listing stopped below /x: EACCES")
 
+def broken_after_many() -> Iterator[Listed]:
+    yield from MANY
+    raise ListingIncomplete("listing stopped below /x: EACCES")
+
+
+def killed_after_one() -> Iterator[Listed]:
+    yield Entry("a", Kind.FILE)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def without_end() -> Iterator[Listed]:
+    return (Entry(f"f{number}", Kind.FILE) for number in itertools.count())
+
+
+def test_an_error_comes_after_what_was_listed_before_it(crew: Crew) -> None:
     before: list[Listed] = []
-    with (
-        pytest.raises(ListingIncomplete, match="EACCES"),
-        listed_apart(listing, forks=True) as found,
-    ):
+    with pytest.raises(ListingIncomplete, match="EACCES"), listed_apart(broken_after_many, crew) as found:
         before.extend(found)
-    assert before == entries[: len(before)]
-    assert all_ended(children)
+    assert before == MANY[: len(before)]
+    assert processes_of(crew) == []
 
 
-def test_a_process_that_is_killed_is_no_end_of_the_listing(children: list[int]) -> None:
-    def listing() -> Iterator[Listed]:
-        yield Entry("a", Kind.FILE)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    with pytest.raises(Transient, match="ended with -9"), listed_apart(listing, forks=True) as found:
+def test_a_process_that_is_killed_is_no_end_of_the_listing(crew: Crew) -> None:
+    with pytest.raises(Transient, match="ended with -9"), listed_apart(killed_after_one, crew) as found:
         list(found)
-    assert all_ended(children)
+    assert processes_of(crew) == []
 
 
-def test_the_process_ends_where_the_listing_is_left(children: list[int]) -> None:
-    def listing() -> Iterator[Listed]:
-        return (Entry(f"f{number}", Kind.FILE) for number in itertools.count())
-
-    with listed_apart(listing, forks=True) as found:
+def test_the_process_ends_where_the_listing_is_left(crew: Crew) -> None:
+    with listed_apart(without_end, crew) as found:
         assert next(found) == Entry("f0", Kind.FILE)
-    assert all_ended(children)
+        assert len(processes_of(crew)) == 1
+    assert processes_of(crew) == []
 
 
-def test_nothing_forks_beside_other_threads(monkeypatch: pytest.MonkeyPatch, children: list[int]) -> None:
-    monkeypatch.setattr(threading, "active_count", lambda: 2)
-    with listed_apart(lambda: iter([Entry("a", Kind.FILE)]), forks=True) as found:
+def test_without_a_crew_this_process_lists() -> None:
+    with listed_apart(partial(iter, [Entry("a", Kind.FILE)]), None) as found:
         assert list(found) == [Entry("a", Kind.FILE)]
-    assert not children
 
 
 PATHS = st.lists(st.text(alphabet="ab-/", min_size=1, max_size=5), max_size=12, unique=True)
 
 
-def ledger_of(forks: bool, mode: str, old: list[str], new: list[str], extra: list[str]) -> Json:
+def ledger_of(crew: Crew | None, mode: str, old: list[str], new: list[str], extra: list[str]) -> Json:
     """What a listing leaves that finds ``old`` files copied, and ``new`` and ``extra`` ones at one end."""
     changes = itertools.count(1)
     source, destination = MemoryTree(changes), MemoryTree(changes)
-    world = World(changes, source, destination, MemoryStore(), forks=forks)
+    world = World(changes, source, destination, MemoryStore(), forks=crew is not None, crew=crew)
     for tree, paths in ((source, [*old, *new, "k"]), (destination, [*old, *extra, "k"])):
         for path in paths:
             if not path.startswith("/") and "//" not in path:
@@ -129,7 +130,9 @@ def ledger_of(forks: bool, mode: str, old: list[str], new: list[str], extra: lis
 
 
 @given(PATHS, PATHS, PATHS, st.sampled_from(["copy", "sync", "plan"]), st.integers(1, 20))
-def test_the_ledger_is_the_same(old: list[str], new: list[str], extra: list[str], mode: str, budget: int) -> None:
+def test_the_ledger_is_the_same(
+    crew: Crew, old: list[str], new: list[str], extra: list[str], mode: str, budget: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
-        assert ledger_of(True, mode, old, new, extra) == ledger_of(False, mode, old, new, extra)
+        assert ledger_of(crew, mode, old, new, extra) == ledger_of(None, mode, old, new, extra)

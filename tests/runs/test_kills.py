@@ -18,6 +18,8 @@ from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.runtime.bootstrap import prepare_processes
+from fanout.work.processes.crew import Crew
 from tests.support.flow import ManualClock, World
 
 KILLS = 200
@@ -45,8 +47,8 @@ def filled(root: Path) -> dict[str, bytes]:
     return contents
 
 
-def attempt(world: World, shard: Shard, mount: Path, nonce: str) -> int:
-    """A worker in a process of its own; returns its process id."""
+def attempt(world: World, shard: Shard, mount: Path, nonce: str, *, shares_out: bool) -> int:
+    """A worker in a process of its own, with others if it ``shares_out``; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -55,6 +57,7 @@ def attempt(world: World, shard: Shard, mount: Path, nonce: str) -> int:
         world.source = PosixTree(mount, "in", "run-1", nonce, "source")
         world.destination = PosixTree(mount, "out", "run-1", nonce)
         world.nonces = iter([nonce])
+        world.forks, world.crew = shares_out, Crew(prepare_processes) if shares_out else None
         status = 0 if copy_shard(shard, world.context())["done"] else 1
     finally:
         os._exit(status)
@@ -80,8 +83,7 @@ def test_200_kills_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: p
     while kills < KILLS or len(finished) < len(shards):
         shard = shards[attempts % len(shards)]
         attempts += 1
-        world.forks = attempts % 2 == 0
-        pid = attempt(world, shard, tmp_path, f"a{attempts}")
+        pid = attempt(world, shard, tmp_path, f"a{attempts}", shares_out=attempts % 2 == 0)
         if kills < KILLS:
             time.sleep(chance.uniform(0.0, 0.04))
             os.kill(pid, signal.SIGKILL)

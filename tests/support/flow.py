@@ -31,6 +31,7 @@ from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, StackFacts, WayOut, bucket_owner_enforced
+from fanout.work.processes.crew import Crew
 from fanout.work.reference import run_reference
 from fanout.work.roots import keep_out
 from tests.support.definitions import definition
@@ -130,6 +131,7 @@ class World:
     turns: WriteTurns | None = None
     own_execution: ExecutionReader | None = None
     forks: bool = False
+    crew: Crew | None = None
     access_points: Json = field(default_factory=dict)
     function: FunctionSize = field(default_factory=FunctionSize)
     allows: StackAllows = field(default_factory=StackAllows)
@@ -207,6 +209,7 @@ class World:
             turns=self.turns,
             executions=self.own_execution or OwnExecution(self.run_id),
             forks=lambda _: self.forks,
+            crew=self.crew,
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,
         )

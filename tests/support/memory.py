@@ -6,7 +6,7 @@ import itertools
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Self
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -58,6 +58,13 @@ class MemoryTree:
         self.is_mount = False
         self._lock = threading.Lock()
         self._begun: dict[str, dict[int, bytes]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which gets what it holds now."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     def put(self, path: str, kind: Kind, data: bytes = b"", attributes: Attributes | None = None) -> Entry:
         """Store an entry, replacing what was at the path."""

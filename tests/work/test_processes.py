@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
-from fanout.work.processes import in_processes
-from tests.support.forked import all_ended, noted_forks
+from fanout.work.processes.crew import Crew
+from fanout.work.processes.shared_work import in_processes
+from tests.support.crew import a_crew, processes_of
 from tests.support.mounts import writable
 
 Work = Generator[list[int], None, int]
@@ -35,66 +38,78 @@ def all_of(messages: Generator[list[int], None, list[int]]) -> tuple[list[int], 
             return found, stop.value
 
 
-@pytest.fixture(autouse=True)
-def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes that a test forks."""
-    return noted_forks(monkeypatch)
+def take_all(items: Iterator[int]) -> Work:
+    taken = 0
+    for item in items:
+        taken += 1
+        yield [item]
+    return taken
+
+
+def full_at_40(items: Iterator[int]) -> Work:
+    for item in items:
+        if item == 40:
+            raise ItemError(Reason.NO_SPACE, "full")
+        yield [item]
+    return 0
+
+
+def killed_at_40(items: Iterator[int]) -> Work:
+    for item in items:
+        if item == 40:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield [item]
+    return 0
+
+
+def never_done(items: Iterator[int]) -> Work:
+    for item in items:
+        yield [item]
+    signal.pause()
+    return 0
+
+
+@pytest.fixture
+def crew() -> Iterator[Crew]:
+    """A crew, none of whose processes is left in the end."""
+    with a_crew() as crew:
+        yield crew
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000, 140_000])
-def test_every_item_is_worked_on_once(count: int, children: list[int]) -> None:
-    def work(turns: Iterator[int]) -> Work:
-        taken = 0
-        for item in turns:
-            taken += 1
-            yield [item]
-        return taken
-
-    found, taken = all_of(in_processes(range(count), work, 3))
+def test_every_item_is_worked_on_once(count: int, crew: Crew) -> None:
+    found, taken = all_of(in_processes(crew, range(count), take_all, 3))
     assert sorted(found) == list(range(count))
     assert len(taken) == 3
     assert sum(taken) == count
-    assert all_ended(children)
 
 
-def test_an_error_of_a_process_is_raised_here(children: list[int]) -> None:
-    def work(turns: Iterator[int]) -> Work:
-        for item in turns:
-            if item == 40:
-                raise ItemError(Reason.NO_SPACE, "full")
-            yield [item]
-        return 0
-
+def test_an_error_of_a_process_is_raised_here(crew: Crew) -> None:
     with pytest.raises(ItemError, match="full") as caught:
-        all_of(in_processes(range(100), work, 4))
+        all_of(in_processes(crew, range(100), full_at_40, 4))
     assert caught.value.reason is Reason.NO_SPACE
-    assert all_ended(children)
 
 
-def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done(children: list[int]) -> None:
-    def work(turns: Iterator[int]) -> Work:
-        for item in turns:
-            if item == 40:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield [item]
-        return 0
-
-    with pytest.raises(Transient, match="ended with -9"):
-        all_of(in_processes(range(100), work, 4))
-    assert all_ended(children)
+def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done_and_the_next_ones_work(crew: Crew) -> None:
+    for _ in range(2):
+        with pytest.raises(Transient, match="ended with -9"):
+            all_of(in_processes(crew, range(100), killed_at_40, 4))
+        assert processes_of(crew) == []
+        assert sorted(all_of(in_processes(crew, range(100), take_all, 4))[0]) == list(range(100))
 
 
-def test_processes_end_when_nobody_wants_their_work(children: list[int]) -> None:
-    def work(turns: Iterator[int]) -> Work:
-        for item in turns:
-            yield [item]
-        signal.pause()
-        return 0
-
-    messages = in_processes(range(2_000), work, 2)
+def test_processes_end_when_nobody_wants_their_work(crew: Crew) -> None:
+    messages = in_processes(crew, range(2_000), never_done, 2)
     assert next(messages)
     messages.close()
-    assert all_ended(children)
+    assert processes_of(crew) == []
+
+
+def test_work_that_cannot_be_handed_over_begins_no_process(crew: Crew) -> None:
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        all_of(in_processes(crew, range(3), lambda items: take_all(items), 2))
+    assert processes_of(crew) == []
+    assert sorted(all_of(in_processes(crew, range(3), take_all, 2))[0]) == [0, 1, 2]
 
 
 def filled(root: Path, files: int) -> None:
@@ -106,17 +121,22 @@ def filled(root: Path, files: int) -> None:
     (root / "large").write_bytes(os.urandom(3 * tuning.BLOCK_BYTES_ON_MOUNTS + 5))
 
 
-def test_processes_copy_what_one_does(tmp_path: Path) -> None:
+def seven() -> float:
+    return 7.0
+
+
+def test_processes_copy_what_one_does(tmp_path: Path, crew: Crew) -> None:
     filled(tmp_path / "in", 300)
     source = PosixTree(tmp_path, "in", "run", "s", "source")
     destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
-    copier = ForkedCopier(Copier(source, destination, NEVER, block_bytes=units.MIB, now=lambda: 7.0), 4)
+    make = partial(Copier, source, destination, NEVER, block_bytes=units.MIB, now=seven)
+    copier = ForkedCopier(crew, make, 4)
     outcomes = dict(copier.copy_all(work, 16))
     assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
     assert {one.result for one in outcomes.values()} == {Result.COPIED}
     entries = dict(work)
-    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), NEVER, now=lambda: 7.0)
+    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), NEVER, now=seven)
     assert dict(one.copy_all(work[:-1], 1)) == outcomes
     assert sorted(entry.path for entry, _ in copier.directories) == sorted(entry.path for entry, _ in one.directories)
     destination.finish()
@@ -127,21 +147,24 @@ def test_processes_copy_what_one_does(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob(".fanout-*"))
 
 
-def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
+class Clock:
+    """A clock on which the time is up after its first look."""
+
+    def __init__(self) -> None:
+        self.looked = 0.0
+
+    def now(self) -> float:
+        self.looked += 1
+        return self.looked
+
+
+def test_what_the_time_cuts_off_is_named(tmp_path: Path, crew: Crew) -> None:
     filled(tmp_path / "in", 0)
     source = PosixTree(tmp_path, "in", "run", "s", "source")
+    destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
-    parent = os.getpid()
-    looked = iter(range(10))
-    copier = ForkedCopier(
-        Copier(
-            source,
-            writable(PosixTree(tmp_path, "out", "run", "d")),
-            Deadline(lambda: os.getpid() != parent and next(looked) > 0, 0),
-            block_bytes=units.MIB,
-        ),
-        1,
-    )
+    make = partial(Copier, source, destination, Deadline(Clock().now, 1), block_bytes=units.MIB)
+    copier = ForkedCopier(crew, make, 1)
     assert list(copier.copy_all(work, 1)) == []
     assert [entry.path for _, entry in copier.unfinished] == ["large"]
     assert not (tmp_path / "out/large").exists()

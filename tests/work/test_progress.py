@@ -20,7 +20,8 @@ from fanout.model.deadline import NEVER, Deadline
 from fanout.model.errors import Stalled
 from fanout.model.segment import Segment
 from fanout.ports.limiter import Limiter
-from fanout.work import processes, progress
+from fanout.work import progress
+from fanout.work.processes import shared_work
 from fanout.work.progress import FILES, MESSAGES, Patience, moved, shown
 from fanout.work.rates import shared_limiter
 from fanout.work.rates.throttle import Throttle
@@ -142,6 +143,6 @@ def test_processes_that_show_nothing_are_waited_for_until_they_have_stalled(monk
     reading, writing = Pipe(duplex=False)
     with reading, writing:
         with pytest.raises(Stalled, match="a process of this function showed no progress"):
-            processes._that_say_something([reading])
+            shared_work._that_say_something([reading])
         writing.send("something")
-        assert processes._that_say_something([reading]) == [reading]
+        assert shared_work._that_say_something([reading]) == [reading]

@@ -30,9 +30,9 @@ FOR_THREADS = {
 # Answers of the other side that have a time of their own.
 FOR_ANSWERS = {
     "runtime/last_words.py": "of the runtime: the connection has a timeout",
-    "work/crew.py": "of the first child: the connection has a timeout",
-    "work/first_child.py": "the first child waits for its parent, and ends with it",
-    "work/processes.py": "what a process has sent: asked only where something is there",
+    "work/processes/crew.py": "of the first child: the connection has a timeout",
+    "work/processes/first_child.py": "the first child waits for its parent, and ends with it",
+    "work/processes/shared_work.py": "what a process has sent: asked only where something is there",
     "work/rates/shared_limiter.py": "of the limiter: the connection has a timeout; it receives only where something is",
 }
 RECEIVES = {"recv", "recv_fds", "recv_into", "recvfrom", "recvmsg"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,13 +18,14 @@ from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
 from fanout.facts import units
 from fanout.model.deadline import NEVER, PASSED
-from fanout.model.errors import TimeUp
+from fanout.model.errors import TimeUp, Transient
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
-from fanout.work.processes import in_processes
+from fanout.work.processes.shared_work import in_processes
 from fanout.work.progress import FILES, NETWORK, moved
 from fanout.work.rates import shared_limiter
-from fanout.work.rates.shared_limiter import SharedLimiter
+from fanout.work.rates.shared_limiter import AskingLimiter, SharedLimiter
+from tests.support.crew import a_crew
 from tests.support.mounts import writable
 
 
@@ -83,9 +85,9 @@ def copied(root: Path, limiter: Counting) -> int:
     (root / "in/large").write_bytes(os.urandom(3 * units.MIB + 5))
     source, destination = PosixTree(root, "in", "run", "s", "source"), writable(PosixTree(root, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
-    with closing(SharedLimiter(limiter, 3)) as shared:
-        copier = Copier(source, destination, NEVER, block_bytes=units.MIB, limiter=shared)
-        outcomes = dict(ForkedCopier(copier, 3, shared.serve).copy_all(work, 12))
+    with a_crew() as crew, closing(SharedLimiter(limiter, 3)) as shared:
+        make = partial(Copier, source, destination, NEVER, block_bytes=units.MIB)
+        outcomes = dict(ForkedCopier(crew, make, 3, shared).copy_all(work, 12))
     assert len(outcomes) == len(work) == 41
     return sum(outcome.size for outcome in outcomes.values())
 
@@ -106,27 +108,40 @@ def test_nobody_asks_where_nothing_is_held_back(tmp_path: Path) -> None:
 Work = Generator[list[str], None, None]
 
 
-def in_one_process(limiter: Counting, work: Callable[[SharedLimiter], str]) -> list[str]:
+def in_one_process(limiter: Counting, work: Callable[..., Work]) -> list[str]:
     """What ``work`` says in a process of its own."""
-    with closing(SharedLimiter(limiter, 1)) as shared:
+    with a_crew() as crew, closing(SharedLimiter(limiter, 1)) as shared:
+        return [one for batch in in_processes(crew, [0], work, 1, shared.descriptors) for one in batch]
 
-        def said(turns: Iterator[Any]) -> Work:
-            yield [work(shared)]
 
-        return [one for batch in in_processes([0], said, 1, shared.serve) for one in batch]
+def wait_until_held_back(_items: Iterator[int], *limits: int) -> Work:
+    limiter = AskingLimiter(*limits)
+    while not limiter.ask_to_begin(1, 0):
+        moved(FILES)  # of the entry that began
+        time.sleep(0.001)
+    yield ["held back"]
+
+
+def read_too_late(_items: Iterator[int], *limits: int) -> Work:
+    try:
+        AskingLimiter(*limits).read(5, PASSED)
+    except TimeUp:
+        yield ["cut off"]
+
+
+def ask_and_die(items: Iterator[int], *limits: int) -> Work:
+    limiter = AskingLimiter(*limits)
+    for item in items:
+        limiter.ask_to_begin(1, 0)
+        if item == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield ["asked"]
 
 
 def test_a_limit_that_comes_later_reaches_a_process_at_work() -> None:
     looks = iter([False, False, True])
-
-    def work(shared: SharedLimiter) -> str:
-        while not shared.ask_to_begin(1, 0):
-            moved(FILES)  # of the entry that began
-            time.sleep(0.001)
-        return "held back"
-
     limiter = Counting(held=lambda: next(looks, True), refuses_all=True)
-    assert in_one_process(limiter, work) == ["held back"]
+    assert in_one_process(limiter, wait_until_held_back) == ["held back"]
 
 
 def test_no_look_for_limits_hides_that_the_processes_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,26 +153,30 @@ def test_no_look_for_limits_hides_that_the_processes_show_nothing(monkeypatch: p
     def held() -> bool:
         nonlocal looks
         looks += 1
-        if looks == 2:  # the first is made before the processes are there
+        if looks == 2:  # the first is made before the thread is there
             first.set()
         moved(NETWORK)
         return False
 
-    with closing(SharedLimiter(Counting(held=held), 1)) as shared:
-        shared.serve()
+    with closing(SharedLimiter(Counting(held=held), 1)):
         first.wait()
         assert not threading.Event().wait(0.1)
     assert looks == 2
 
 
 def test_work_that_is_cut_off_waits_no_more_and_the_function_knows() -> None:
-    def work(shared: SharedLimiter) -> str:
-        try:
-            shared.read(5, PASSED)
-        except TimeUp:
-            return "cut off"
-        return "read"
-
     limiter = Counting(refuses_all=True)
-    assert in_one_process(limiter, work) == ["cut off"]
+    assert in_one_process(limiter, read_too_late) == ["cut off"]
     assert limiter.cut_off(5) and limiter.waiting == set() and limiter.questions == 1
+
+
+def test_a_process_that_dies_takes_no_limits_from_the_next_ones() -> None:
+    limiter = Counting()
+    with a_crew() as crew:
+        for _ in range(2):
+            with closing(SharedLimiter(limiter, 2)) as shared:
+                with pytest.raises(Transient, match="ended with -9"):
+                    list(in_processes(crew, range(3), ask_and_die, 2, shared.descriptors))
+                before = limiter.questions
+                assert list(in_processes(crew, range(1, 3), ask_and_die, 2, shared.descriptors))
+                assert limiter.questions >= before + 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.ports.tree import Source, Tree
 from fanout.request.parts.allowed_attributes import Allowed
 from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.work.processes.handed_over import HandedOver
 
 AttributeRule = Callable[[Entry, Attributes], Attributes]
 _ALL = Allowed()
@@ -25,14 +26,15 @@ def with_given_attributes(tree: Tree, given: GivenAttributes, allowed: Allowed =
     if not given.are_any and allowed.are_all:
         return tree
 
-    def rule(entry: Entry, known: Attributes) -> Attributes:
-        found = given.of(entry, known) if given.are_any else known
-        return allowed.of(found, is_directory=entry.kind is Kind.DIRECTORY)
-
-    return cast("Tree", GivenTree(tree, rule))
+    return cast("Tree", GivenTree(tree, partial(_given_and_allowed, given, allowed)))
 
 
-class GivenTree:
+def _given_and_allowed(given: GivenAttributes, allowed: Allowed, entry: Entry, known: Attributes) -> Attributes:
+    found = given.of(entry, known) if given.are_any else known
+    return allowed.of(found, is_directory=entry.kind is Kind.DIRECTORY)
+
+
+class GivenTree(HandedOver):
     """A ``Tree`` to read: what is opened or looked up in it has the given attributes.
 
     So copies, proofs and verifications heed them alike. No small file takes the short way between two mounts, which

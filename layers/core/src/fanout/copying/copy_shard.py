@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
 
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
-from fanout.copying.linking import linked_from, version_before
+from fanout.copying.linking import VersionBefore, linked_from, version_before
 from fanout.copying.same_content import SameContent
 from fanout.facts import tuning
-from fanout.model.checksum import NO_BYTES, crc64nvme
+from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
@@ -21,7 +23,9 @@ from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
+from fanout.ports.tree import Tree
 from fanout.request.options import Compare
+from fanout.request.plan import Plan
 from fanout.shards.tasks.attempts import TaskProgress, note_throttling, noted
 from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
@@ -41,7 +45,7 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
 def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     ledger = context.ledger
-    with ThreadPoolExecutor(6) as pool:  # which ends here: a fork would inherit locks of its threads
+    with ThreadPoolExecutor(6) as pool:
         telling = pool.submit(ledger.settle)  # nothing is copied before the ledger tells what is to be
         planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
         settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
@@ -53,40 +57,65 @@ def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     work = task.left(enumerate(reading.result()), settling.result())
     deadline = task.deadline
     source, destination = context.source(plan), context.destination(plan)
-    crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
-    most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
-    if threading.active_count() > 1:  # a fork would inherit their locks, held for ever
-        most = 1
+    most = 1 if context.crew is None or within else tuning.COPY_PROCESSES if on_mounts else context.processors
     processes = processes_for(len(work), threads, most)
-
-    def copier(limiter: Limiter) -> Copier:
-        same: Callable[[Entry], str | None] = never_same
-        if plan.request.compare is Compare.CHECKSUM:
-            inside_s3 = plan.request.inside_s3
-            same = SameContent(source, destination, deadline, limiter, inside_s3=inside_s3).or_copy
-        if shard.linked:
-            same = linked_from(plan, version_before(ledger), destination, ledger, [entry for _, entry in work])
-        return Copier(
-            source,
-            destination,
-            deadline,
-            symlinks=plan.request.symlinks,
-            within=within,
-            same=same,
-            buffer_bytes=tuning.BUFFER_BYTES // processes,
-            block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
-            limiter=limiter,
-            left_out=plan.request.left_out,
-            now=context.clock.now,
-        )
-
-    if processes == 1:
-        writer = copy_work(work, copier(task.limiter), task, threads)
+    linked = _Linked(version_before(ledger), ledger, [entry for _, entry in work]) if shard.linked else None
+    making = partial(
+        _copier,
+        plan,
+        source,
+        destination,
+        deadline,
+        linked,
+        within=within,
+        buffer_bytes=tuning.BUFFER_BYTES // processes,
+        block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
+        now=context.clock.now,
+    )
+    if processes == 1 or context.crew is None:
+        writer = copy_work(work, making(limiter=task.limiter), task, threads)
     else:
         with closing(SharedLimiter(task.limiter, processes)) as shared:
-            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), task, threads)
+            writer = copy_work(work, ForkedCopier(context.crew, making, processes, shared), task, threads)
     return task.progress(writer.written, writer.copied, writer.failures)
+
+
+class _Linked(NamedTuple):
+    """The version that entries are linked from, its ledger, and the entries."""
+
+    before: VersionBefore
+    ledger: Ledger
+    entries: list[Entry]
+
+
+def _copier(
+    plan: Plan,
+    source: Tree,
+    destination: Tree,
+    deadline: Deadline,
+    linked: _Linked | None,
+    *,
+    limiter: Limiter,
+    **more: Any,
+) -> Copier:
+    """The copier of a plan, in this process or another one, to which the arguments are handed over."""
+    same: Callable[[Entry], str | None] = never_same
+    if plan.request.compare is Compare.CHECKSUM:
+        same = SameContent(source, destination, deadline, limiter, inside_s3=plan.request.inside_s3).or_copy
+    if linked is not None:
+        same = linked_from(plan, linked.before, destination, linked.ledger, linked.entries)
+    request = plan.request
+    return Copier(
+        source,
+        destination,
+        deadline,
+        symlinks=request.symlinks,
+        same=same,
+        limiter=limiter,
+        left_out=request.left_out,
+        **more,
+    )
 
 
 def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, task: ShardTask, threads: int) -> OutcomeWriter:

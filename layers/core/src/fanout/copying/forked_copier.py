@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Protocol
 
 from fanout.copying.copier import Copier
@@ -11,7 +12,9 @@ from fanout.facts import tuning
 from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
-from fanout.work.processes import in_processes
+from fanout.work.processes.crew import Crew
+from fanout.work.processes.shared_work import in_processes
+from fanout.work.rates.shared_limiter import AskingLimiter, SharedLimiter
 
 NumberedEntry = tuple[int, Entry]
 
@@ -29,17 +32,17 @@ class CopiesEntries(Protocol):
 
 
 class ForkedCopier:
-    """Copies with the same copier in so many processes.
+    """Copies in so many processes of ``crew``, each with a copier that ``make`` makes there.
 
-    A copier and its trees hold nothing yet when the processes are made, and each makes its own; connections that the
-    function has kept stay this process's.
+    ``make`` is pickled, with trees that hold nothing yet; it takes the limiter of its process, where there is
+    ``shared``, as ``limiter``.
     """
 
-    def __init__(self, copier: Copier, processes: int, begun: Callable[[], None] = lambda: None) -> None:
-        """``begun`` is called when the processes are there."""
-        self._copier = copier
-        self._processes = processes
-        self._begun = begun
+    def __init__(
+        self, crew: Crew, make: Callable[..., Copier], processes: int, shared: SharedLimiter | None = None
+    ) -> None:
+        self._crew, self._make = crew, make
+        self._processes, self._shared = processes, shared
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[NumberedEntry] = []
         self.left_out = 0
@@ -52,19 +55,10 @@ class ForkedCopier:
 
     def copy_all(self, entries: Sequence[NumberedEntry], threads: int) -> Iterator[tuple[int, Outcome]]:
         """As ``Copier.copy_all``, with ``threads`` in all processes together."""
-        each = max(1, threads // self._processes)
-
-        def work(turns: Iterator[NumberedEntry]) -> Generator[list[_FromProcess], None, list[NumberedEntry]]:
-            copier = self._copier
-            for index, outcome in copier.copy_all(turns, each):
-                made, copier.directories = copier.directories, []
-                is_plain = outcome.result is Result.COPIED and not outcome.unread
-                short = (outcome.crc64nvme, outcome.seconds) if is_plain else outcome
-                yield [(index, short, made, copier.take_made())]
-            return copier.unfinished
-
+        work = partial(_copy, self._make, max(1, threads // self._processes))
+        limits = self._shared.descriptors if self._shared is not None else _no_limits
         known = dict(entries)
-        messages = in_processes(entries, work, self._processes, self._begun)
+        messages = in_processes(self._crew, entries, work, self._processes, limits)
         with closing(messages):
             while True:
                 try:
@@ -77,6 +71,23 @@ class ForkedCopier:
                     self.directories += directories
                     self._made += made
                     yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], *outcome)
+
+
+def _no_limits(_number: int) -> tuple[int, ...]:
+    return ()
+
+
+def _copy(
+    make: Callable[..., Copier], threads: int, turns: Iterator[NumberedEntry], *limits: int
+) -> Generator[list[_FromProcess], None, list[NumberedEntry]]:
+    """In a process: copy the entries of its turns."""
+    copier = make(limiter=AskingLimiter(*limits)) if limits else make()
+    for index, outcome in copier.copy_all(turns, threads):
+        made, copier.directories = copier.directories, []
+        is_plain = outcome.result is Result.COPIED and not outcome.unread
+        short = (outcome.crc64nvme, outcome.seconds) if is_plain else outcome
+        yield [(index, short, made, copier.take_made())]
+    return copier.unfinished
 
 
 # The index of an entry, its outcome or, where it was copied and no more is to be said, its checksum and seconds alone,

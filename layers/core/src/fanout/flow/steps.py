@@ -42,6 +42,7 @@ class Step(Struct, frozen=True):
     - ``keeps``: it reads its ledger once; what decides between attempts it asks by ``Ledger.now``.
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
     - ``walks`` names the steps that its function carries out itself.
+    - ``shares_out``: it divides its work among processes of its function.
     """
 
     use_case: str
@@ -55,6 +56,7 @@ class Step(Struct, frozen=True):
     keeps: bool = False
     acts_as: str = ""
     walks: tuple[str, ...] = ()
+    shares_out: bool = False
 
     def load(self) -> UseCase:
         """The use case; imports its module at the first call."""
@@ -117,7 +119,7 @@ STEPS = {
     ),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
     "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
-    "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED),
+    "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED, shares_out=True),
     "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments"),
     "ListSegment": Step(
         "resuming.carry_over:list_or_carry_over",
@@ -125,6 +127,7 @@ STEPS = {
         S,
         calls.list_both_ends,
         calls.segment_by("listing.rounds:hand_segment_back"),
+        shares_out=True,
     ),
     "ListDestination": Step(
         "resuming.look_there:list_or_look",
@@ -141,7 +144,7 @@ STEPS = {
     "ComputeChecksums": Step(
         "checksums.compute_checksums:compute_checksums", "ComputeChecksums", answers=calls.with_shards
     ),
-    "CopyShard": _shard("copying.copy_shard:copy_shard", "CopyShard", D),
+    "CopyShard": replace(_shard("copying.copy_shard:copy_shard", "CopyShard", D), shares_out=True),
     "PackShard": _shard("staging.pack_shard:pack_shard", "CopyShard", S),
     "UnpackShard": _shard("staging.unpack_shard:unpack_shard", "CopyShard", D),
     "DigestDestination": _shard("staging.digest_destination:digest_destination", "VerifyShard", D),

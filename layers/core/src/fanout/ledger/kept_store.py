@@ -64,6 +64,10 @@ class KeptStore:
         # How often all that waited was sent at once.
         self.settled = 0
 
+    def __reduce__(self) -> tuple[Callable[[WorkStore], WorkStore], tuple[WorkStore]]:
+        """For another process of the function: the store itself, without what is kept or waits."""
+        return _itself, (self._store,)
+
     def put(self, key: str, data: bytes) -> None:
         self._writes(key)
         if self._has_let_wait(key, data):
@@ -276,3 +280,7 @@ class KeptStore:
     def _holds(names: Sequence[str], key: str) -> bool:
         at = bisect_left(names, key)
         return at < len(names) and names[at] == key
+
+
+def _itself(store: WorkStore) -> WorkStore:
+    return store

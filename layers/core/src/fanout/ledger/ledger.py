@@ -52,6 +52,10 @@ class Ledger(LedgerObjects):
         self.run_id = run_id
         self._confined = ConfinedRows(lambda: self.read(keys.PLAN, Plan))
 
+    def __reduce__(self) -> tuple[type[Ledger], tuple[WorkStore, str, str, Seal | None]]:
+        """For another process of the function."""
+        return type(self), (self._store, self.run_id, self.prefix, self._seal)
+
     def verification(self) -> Ledger:
         """The ledger, inside this one, of comparing both trees after the copy."""
         return Ledger(self._store, self.run_id, run_places.verification_prefix(self.run_id), self._seal)

@@ -7,19 +7,16 @@ of listing it.
 from __future__ import annotations
 
 import fcntl
-import gc
-import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from functools import partial
 
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.entry import Entry
-from fanout.work.processes import begin_process, end_processes, messages_of
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+from fanout.work.processes.crew import Crew
+from fanout.work.processes.first_child import Send
+from fanout.work.processes.shared_work import messages_of
 
 # Entries that are handed over at once; and bytes that wait in the pipe, some tens of thousands of entries.
 _AT_ONCE = 1_000
@@ -29,32 +26,27 @@ _PackedColumns = tuple[str, str, bytes, bytes, bytes]
 
 
 @contextmanager
-def listed_apart(listing: Callable[[], Iterator[Listed]], forks: bool) -> Iterator[Iterator[Listed]]:
-    """Yield the entries that ``listing`` finds, in order and with its errors; a second process lists if ``forks``.
+def listed_apart(listing: Callable[[], Iterator[Listed]], crew: Crew | None) -> Iterator[Iterator[Listed]]:
+    """Yield the entries that ``listing`` finds, in order and with its errors; a process of ``crew`` lists, if any.
 
-    ``forks`` needs a tree that processes can share and this process does not use meanwhile. No other thread may run
-    here: a forked child would inherit its locks, and nothing would release them. The process has ended on exit.
+    Such a ``listing`` is pickled, with a tree that several processes may list. The process has ended on exit.
     """
-    if not forks or threading.active_count() > 1:
+    if crew is None:
         yield listing()
         return
-    pipes: dict[Connection, int] = {}
+    process = crew.begin(partial(_tell, listing))
     try:
-        gc.freeze()
-        reading, child = begin_process(lambda send: _tell(listing(), send))
-        pipes[reading] = child
         with suppress(OSError):  # more than this user may have
-            fcntl.fcntl(reading.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        yield (_unpacked(one) for batch in messages_of(pipes) for one in batch)
+            fcntl.fcntl(process.reading.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        yield (_unpacked(one) for batch in messages_of(crew, [process]) for one in batch)
     finally:
-        end_processes(pipes)
-        gc.unfreeze()
+        crew.end(process)
 
 
-def _tell(listed: Iterator[Listed], send: Callable[[list[Listed | _PackedColumns]], None]) -> None:
+def _tell(listing: Callable[[], Iterator[Listed]], send: Send) -> None:
     held: list[Listed | _PackedColumns] = []
     entries = 0
-    for one in listed:
+    for one in listing():
         held.append(_packed(one))
         entries += 1 if isinstance(one, Entry) else len(one)
         if entries >= _AT_ONCE:

@@ -96,7 +96,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     cut_there = cut_of(segment, plan, context.ledger)
     with (
         LookupQueue(ask, settler.settle) as queue,
-        listed_apart(list_there, context.forks(plan)) as there,
+        listed_apart(list_there, context.crew if context.forks(plan) else None) as there,
     ):
         pairs = merge_columns(of_source(list_here(), source_tree, request.source), there)
         intake = Intake(filters, queue.add)

@@ -20,5 +20,9 @@ class Deadline(Struct, frozen=True):
         return self.now() > self.at
 
 
-NEVER = Deadline(lambda: 0.0, math.inf)
-PASSED = Deadline(lambda: 0.0, -math.inf)
+def _no_clock() -> float:
+    return 0.0
+
+
+NEVER = Deadline(_no_clock, math.inf)
+PASSED = Deadline(_no_clock, -math.inf)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
+from fanout.adapters.posix.staging import share_between_processes
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
@@ -20,6 +21,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.flow.calls import StackSettings
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.ports.aws import Meter, Signer
@@ -35,6 +37,7 @@ from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, StackFacts
+from fanout.work.processes.crew import find_crew
 from fanout.work.rates.throttle import Throttle
 from fanout.work.roots import keep_out
 
@@ -131,6 +134,7 @@ def make_context(
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
+        crew=find_crew(),
         objects=objects_for,
         far_buckets=far_buckets,
         ownership=lambda plan: client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
@@ -164,6 +168,12 @@ def hold_to_budget(plan: Plan, context: Context) -> None:
         from fanout.forecast import spending
 
         spending.hold_to_budget(plan, context)
+
+
+def prepare_processes() -> None:
+    """Load and open what all processes of a function share, in their first child."""
+    share_between_processes()
+    crc64nvme(b"", NO_BYTES)
 
 
 def both_are_mounts(plan: Plan) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 from fanout.adapters.aws.credentials import (
     Credentials,
     CredentialsProvider,
+    Given,
     LooksEverySecond,
     credentials_from_environment,
 )
@@ -46,7 +47,7 @@ def _data_client() -> S3Client:
     if data is None:
         return stack_client()
     credentials = Credentials(data.access_key_id, data.secret_access_key)
-    return S3Client(Endpoint(here.region, data.url), lambda: credentials)
+    return S3Client(Endpoint(here.region, data.url), Given(credentials))
 
 
 def client_for(plan: Plan) -> S3Client:

@@ -17,11 +17,12 @@ from fanout.ledger.keys import PLAN
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.runtime.bootstrap import make_context, stack
+from fanout.runtime.bootstrap import make_context, prepare_processes, stack
 from fanout.runtime.clients import make_work_store
-from fanout.runtime.telemetry import observed
+from fanout.runtime.telemetry import goes_with_one_process, observed
 from fanout.runtime.watch import take_no_task_after_a_stall, watched
 from fanout.work.context import Context
+from fanout.work.processes.crew import begin_crew, find_crew
 
 Handler = Callable[[Json, Any], Json]
 # What the command asks a function besides, with no run: by the event's ``step``, and by the function that answers.
@@ -40,9 +41,14 @@ AFTER = {
 
 
 def handler_of(function: str) -> Handler:
-    """The handler of a function. Imports what the step of its name needs; other steps import at their first call."""
+    """The handler of a function. Imports what the step of its name needs; other steps import at their first call.
+
+    Begins the crew of a function that has one, before anything here can begin a thread.
+    """
     for known in (function, *STEPS[function].walks):
         STEPS[known].load()
+    if STEPS[function].shares_out:
+        begin_crew(prepare_processes)
 
     def handler(event: Json, lambda_context: Any) -> Json:
         name = field(event, "step")
@@ -79,6 +85,8 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
         context = step.inside(make_context(run_id, prefix, remaining, state, sealed))
         try:
+            if step.shares_out and find_crew() is None:
+                goes_with_one_process()
             inside = _begins(run_id, prefix, sealed, lambda_context, named) if step.walks else None
             answer = run_step(step, event, context, replace(stack(), begin=inside))
             if name in AFTER:

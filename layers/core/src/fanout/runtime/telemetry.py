@@ -87,6 +87,11 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
         metrics.flush_metrics()
 
 
+def goes_with_one_process() -> None:
+    """Log that the function has no crew: it had a thread before it could begin one, or the first child has died."""
+    _logger().warning("one_process")
+
+
 def run_planned(answer: Json, _ledger: Ledger) -> None:
     """Emit that a run begins its work, or that it is skipped if PlanTransfer answers that another one does it."""
     is_skipped = "holder" in answer

@@ -22,6 +22,7 @@ from fanout.ports.tree import EntryCopier, Tree
 from fanout.ports.turns import Turns
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
+from fanout.work.processes.crew import Crew
 
 
 class WayOut(StrEnum):
@@ -125,7 +126,8 @@ class Context(Struct, frozen=True):
     - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
     - ``s3_services`` are what S3 does by itself for a run.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
-      bucket among so many processes, as each of them signs, parses and sums.
+      bucket among so many processes, as each of them signs, parses and sums. ``crew`` makes them; without it the task
+      goes with one process.
     - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
       Ownership of the destination's bucket.
     - ``objects`` reads the manifest of a plan. ``meter`` measures the file systems of ``file_system_ids``, by mount;
@@ -149,6 +151,7 @@ class Context(Struct, frozen=True):
     release: Callable[[], None] = nothing
     forks: Callable[[Plan], bool] = never
     processors: int = 1
+    crew: Crew | None = None
     objects: Callable[[Plan], ObjectReader] = lambda _plan: NoObjects()
     far_buckets: Callable[[Iterable[str]], dict[str, str]] = lambda _buckets: {}
     ownership: Callable[[Plan], str] = bucket_owner_enforced

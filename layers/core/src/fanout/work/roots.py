@@ -16,6 +16,8 @@ the run lasts, and a difference would let a deletion in. Device numbers differ b
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from fanout.ledger import keys
@@ -94,5 +96,5 @@ def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
     other = "source" if field == "destination" else "destination"
     root = ledger.whole_run().find(_KEYS[other], Root)
     if root is not None and root.identity and not root.apart:
-        files.keep_out(root.identity, lambda path: same_place(plan.request, other, path))
+        files.keep_out(root.identity, partial(same_place, plan.request, other))
     return tree

@@ -71,6 +71,13 @@ class AssumedRole:
         self._found: tuple[float, Credentials] | None = None
         self._refused: tuple[float, FanoutError] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process of the function, which uses the credentials while they hold."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_refused")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _refused=None)
+
     def __call__(self) -> Credentials:
         """Credentials that hold for some time more.
 

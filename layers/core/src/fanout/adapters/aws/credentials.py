@@ -32,6 +32,17 @@ def credentials_from_environment() -> Credentials:
     return Credentials(access_key_id, secret_access_key, os.environ.get("AWS_SESSION_TOKEN", ""))
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A provider of credentials that stay."""
+
+    credentials: Credentials
+
+    def __call__(self) -> Credentials:
+        """Always the same."""
+        return self.credentials
+
+
 class LooksEverySecond:
     """A provider that asks another one once a second, because asking for each of thousands of objects takes time."""
 

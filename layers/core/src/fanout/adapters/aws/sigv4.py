@@ -15,6 +15,7 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from fanout.adapters.aws.credentials import Credentials
+from fanout.work.processes.handed_over import HandedOver
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*")
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
@@ -30,7 +31,7 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
     return "&".join(sorted(f"{quote(name, safe='~')}={quote(value, safe='~')}" for name, value in parameters))
 
 
-class RequestSigner:
+class RequestSigner(HandedOver):
     """Signs requests to a service in one region; keeps the signing key of the day. Safe to share between threads."""
 
     def __init__(self, region: str, service: str = "s3") -> None:

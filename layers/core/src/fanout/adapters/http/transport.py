@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from fanout.adapters.http.curl import ConnectionBroken, Handle, Response, Timeouts
 from fanout.adapters.http.loop import Loop
+from fanout.work.processes.handed_over import HandedOver
 
 __all__ = ["ConnectionBroken", "Exchange", "Response", "Timeouts", "Transport"]
 
@@ -52,8 +53,8 @@ class Exchange:
         self._loop.give_up(self._handle)
 
 
-class Transport:
-    """Performs exchanges. Safe to share between threads."""
+class Transport(HandedOver):
+    """Performs exchanges. Safe to share between threads; another process has connections of its own."""
 
     def __init__(self, timeouts: Timeouts | None = None, ca_file: str = "") -> None:
         self._timeouts = timeouts or Timeouts()

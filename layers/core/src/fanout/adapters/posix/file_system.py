@@ -33,12 +33,13 @@ from fanout.ports.file_system import Fenced, fence_any, made_nothing
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite
 from fanout.request.parts.allowed_attributes import Allowed
+from fanout.work.processes.handed_over import HandedOver
 
 _ALL = Allowed()
 T = TypeVar("T")
 
 
-class PosixFileSystem:
+class PosixFileSystem(HandedOver):
     """The ``FileSystem`` below ``path`` (relative, empty for the whole mount) of the mount at ``mount``.
 
     Every name is opened relative to the descriptor of its directory, and no symlink is followed, so nothing outside
@@ -70,7 +71,7 @@ class PosixFileSystem:
         self._directories = Directories(
             str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
         )
-        self._follow, self._kept_out = follow, ""
+        self._follow, self._field, self._allowed, self._kept_out = follow, field, allowed, ""
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
         placing = Placing(self._directories, overwrite, self._backup)
         self._copies = None if stages_at is None else MadeFiles(self._root)
@@ -82,7 +83,6 @@ class PosixFileSystem:
             self._directories.on_denied = self._staging.write_protected.open
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
-        self._field, self._allowed = field, allowed
         self._own_unlinks = None if self._made else OwnUnlinks()
 
     def _mode_of(self, path: str) -> int:
@@ -231,7 +231,7 @@ class PosixFileSystem:
     def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
         if identity == self._kept_out:
             return
-        self._kept_out, root = identity, self._root
+        self._kept_out, self.done_since, root = identity, ("keep_out", identity, refusal), self._root
 
         def look(path: str, descriptor: int) -> None:  # which holds no tree, so that one that is left is closed at once
             if not root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:

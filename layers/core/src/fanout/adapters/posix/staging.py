@@ -235,7 +235,7 @@ class Staging:
 
 
 class OneRename:
-    """A lock that is tried and never waited for, of all threads and of the processes forked after it was made."""
+    """A lock that is tried and never waited for, of all threads and of the processes that share it."""
 
     def __init__(self) -> None:
         self._file = _file_of_no_name()
@@ -258,6 +258,12 @@ class OneRename:
         self._threads.release()
 
 
+def share_between_processes() -> None:
+    """Have the processes that are forked from this one share one lock and one row of numbers, and none of before."""
+    _file_of_no_name.cache_clear()
+    _file_of_no_name()
+
+
 @cache
 def _file_of_no_name() -> int:
     """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
@@ -265,12 +271,12 @@ def _file_of_no_name() -> int:
 
 
 def _unused_name() -> str:
-    """A name that no other tree of this process, and no process forked from it, makes."""
+    """A name that no other tree of this process, and no other process of the function, makes."""
     return f"{os.getpid()}-{next(_NUMBERS)}"
 
 
 def _next_number() -> int:
-    """Another number in each thread of this process and of those forked from it, which share the file's position.
+    """Another number in each thread of this process and of those that share the file's position with it.
 
     Their process ids would not do: threads take from the same numbers, so those of the processes lie anywhere.
     """

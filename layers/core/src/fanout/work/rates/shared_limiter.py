@@ -1,4 +1,4 @@
-"""The limiter of a function, asked by the processes that it forks: they share its place among the functions of a run.
+"""The limiter of a function, asked by its other processes: they share its place among the functions of a run.
 
 Otherwise each process would count as a function and poll the ledger itself, eight times as often.
 """
@@ -12,54 +12,89 @@ import socket
 import struct
 import threading
 import time
+from contextlib import suppress
 from itertools import count
 
 from fanout.model.errors import TimeUp, Transient
 from fanout.ports.limiter import Limiter, TaskLimiter
 from fanout.work.progress import PAUSES, moved, shown
 
-_READ, _LEAVE, _CUT_OFF, _BEGIN, _STOP = range(5)
+_READ, _LEAVE, _CUT_OFF, _BEGIN = range(4)
 # A question: its kind, the ticket, entries and bytes. An answer: the seconds to wait.
 _QUESTION, _ANSWER = struct.Struct("<BQQQ"), struct.Struct("<d")
 # Chosen: how often the function looks whether there is a limit by now, and how long a process waits for its answer.
 _LOOK_SECONDS, _ANSWER_SECONDS = 0.5, 60.0
 
 
-class SharedLimiter(Limiter):
-    """The limiter that the processes of one function ask; ``serve`` answers them in a thread of the parent process.
+class SharedLimiter:
+    """Answers the limiters of so many other processes, in a thread; ``descriptors`` are those of ``AskingLimiter``.
 
     While no limit holds, no process asks: a byte in shared memory says so.
     """
 
     def __init__(self, limiter: TaskLimiter, processes: int) -> None:
         self._limiter = limiter
-        self._held = mmap.mmap(-1, 1)
+        self._memory = os.memfd_create("limits", os.MFD_CLOEXEC)
+        os.ftruncate(self._memory, 1)
+        self._held = mmap.mmap(self._memory, 1)
         self._held[0] = limiter.holds()
-        self._ends = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(processes)]
-        self._parent = os.getpid()
-        self._turn, numbers = os.pipe()  # which end is whose: each process takes a number
-        os.write(numbers, bytes(range(processes)))
-        os.close(numbers)
+        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(processes)]
+        self._here, self._there = [here for here, _ in pairs], [there for _, there in pairs]
+        self._stopping, self._stop = os.pipe()
         self._thread = threading.Thread(target=self._serve, name="limits")
-        self._mine: socket.socket | None = None
-        self._lock = threading.Lock()
-        self._tickets: dict[int, int] = {}
-        self._numbers = count(1)
-
-    def serve(self) -> None:
-        """Begin to answer; the processes are there."""
         self._thread.start()
+
+    def descriptors(self, number: int) -> tuple[int, int]:
+        """For the process of this number."""
+        return self._memory, self._there[number].fileno()
 
     def close(self) -> None:
         """Stop to answer; the processes have ended."""
-        if self._thread.is_alive():
-            self._ends[0][1].send(_QUESTION.pack(_STOP, 0, 0, 0))
-            self._thread.join()
-        for here, there in self._ends:
-            here.close()
-            there.close()
-        os.close(self._turn)
+        os.close(self._stop)
+        self._thread.join()
+        os.close(self._stopping)
+        for end in (*self._here, *self._there):
+            end.close()
         self._held.close()
+        os.close(self._memory)
+
+    def _serve(self) -> None:
+        poll = select.poll()
+        ends = {here.fileno(): (number, here) for number, here in enumerate(self._here)}
+        for descriptor in (*ends, self._stopping):
+            poll.register(descriptor, select.POLLIN)
+        looked = b""
+        while True:
+            if shown() != looked:  # a look shows progress: one for processes that show none would hide that they hang
+                self._held[0] = self._limiter.holds()
+                looked = shown()
+            for descriptor, _ in poll.poll(_LOOK_SECONDS * 1000):
+                if descriptor == self._stopping:
+                    return
+                number, here = ends[descriptor]
+                what, ticket, files, size = _QUESTION.unpack(here.recv(_QUESTION.size))
+                with suppress(OSError):  # it was ended meanwhile
+                    here.send(_ANSWER.pack(self._answer(number, what, ticket, files, size)))
+
+    def _answer(self, process: int, what: int, ticket: int, files: int, size: int) -> float:
+        if what == _READ:
+            return self._limiter.ask(size, (process, ticket))
+        if what == _BEGIN:
+            return self._limiter.ask_to_begin(files, size)
+        self._limiter.leave((process, ticket), cut_off=what == _CUT_OFF)
+        return 0.0
+
+
+class AskingLimiter(Limiter):
+    """The limiter of one of several processes, which asks the one of the function."""
+
+    def __init__(self, memory: int, asking: int) -> None:
+        self._held = mmap.mmap(memory, 1, access=mmap.ACCESS_READ)
+        self._asking = socket.socket(fileno=asking)
+        self._asking.settimeout(_ANSWER_SECONDS)
+        self._lock = threading.Lock()
+        self._tickets: dict[int, int] = {}
+        self._numbers = count(1)
 
     def ask(self, size: int, ticket: object) -> float:
         if not self._held[0]:
@@ -87,40 +122,13 @@ class SharedLimiter(Limiter):
         moved(PAUSES)
 
     def _asked(self, what: int, ticket: int, files: int, size: int) -> float:
-        """The answer; one question of a process at a time."""
-        if self._mine is None:
-            self._mine = self._ends[os.read(self._turn, 1)[0]][1]
-            self._mine.settimeout(_ANSWER_SECONDS)
+        """The answer; one question of a process at a time. Raises ``TimeUp`` where the function has ended."""
         try:
-            self._mine.send(_QUESTION.pack(what, ticket, files, size))
-            (seconds,) = _ANSWER.unpack(self._mine.recv(_ANSWER.size))
+            self._asking.send(_QUESTION.pack(what, ticket, files, size))
+            answer = self._asking.recv(_ANSWER.size)
         except OSError as exc:
-            if os.getppid() != self._parent:
-                raise TimeUp from exc
             raise Transient(f"reading the limits of the run failed ({exc})") from exc
+        if not answer:
+            raise TimeUp
+        (seconds,) = _ANSWER.unpack(answer)
         return float(seconds)
-
-    def _serve(self) -> None:
-        poll = select.poll()
-        ends = {here.fileno(): (number, here) for number, (here, _) in enumerate(self._ends)}
-        for descriptor in ends:
-            poll.register(descriptor, select.POLLIN)
-        looked = b""
-        while True:
-            if shown() != looked:  # a look shows progress, so one for processes that show none would hide a stall
-                self._held[0] = self._limiter.holds()
-                looked = shown()
-            for descriptor, _ in poll.poll(_LOOK_SECONDS * 1000):
-                number, here = ends[descriptor]
-                what, ticket, files, size = _QUESTION.unpack(here.recv(_QUESTION.size))
-                if what == _STOP:
-                    return
-                here.send(_ANSWER.pack(self._answer(number, what, ticket, files, size)))
-
-    def _answer(self, process: int, what: int, ticket: int, files: int, size: int) -> float:
-        if what == _READ:
-            return self._limiter.ask(size, (process, ticket))
-        if what == _BEGIN:
-            return self._limiter.ask_to_begin(files, size)
-        self._limiter.leave((process, ticket), cut_off=what == _CUT_OFF)
-        return 0.0

@@ -168,7 +168,7 @@ class Throttle(TaskLimiter):
 
     def _limits(self) -> tuple[run_limits.RunLimits, run_limits.PacedRate]:
         whole = self._ledger.whole_run()
-        with ThreadPoolExecutor(1, thread_name_prefix="limits") as pool:  # which ends here: see ``copy_shard`` on forks
+        with ThreadPoolExecutor(1, thread_name_prefix="limits") as pool:
             pacing = pool.submit(whole.find, keys.PACED_RATE, run_limits.PacedRate)
             wanted = whole.find(keys.LIMITS, run_limits.RunLimits)
         return wanted or run_limits.RunLimits(), pacing.result() or run_limits.PacedRate()

@@ -42,6 +42,11 @@ Answer = TypeVar("Answer")
 Hold = Callable[[Response], Response]
 
 
+def draw_fraction() -> float:
+    """A random number from 0 to 1, another one in each process."""
+    return random.random()
+
+
 def as_it_is(response: Response) -> Response:
     """The response, whatever it says."""
     return response
@@ -70,7 +75,7 @@ class S3Requests:
         transport: Transport | None = None,
         retry: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = draw_fraction,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._route = BucketRoute.to(endpoint, credentials)

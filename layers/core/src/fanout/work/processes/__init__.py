@@ -1,0 +1,1 @@
+"""The processes of a function: made by its first child, with work that is handed over."""
