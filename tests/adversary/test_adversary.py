@@ -62,6 +62,7 @@ EACH_KIND = (
     1805,
     20_008,
     20_010,
+    20_040,
 )
 OTHER_FAULTS = (
     "change",
