@@ -12,6 +12,7 @@ from fanout.model.outcome import Reason
 from tests.adversary.aftermath import changed_paths, judge_outside, judge_zombies
 from tests.adversary.alike import STRIP, judge_alike
 from tests.adversary.attempts import judge_superseded
+from tests.adversary.caches import client_of
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
@@ -62,8 +63,10 @@ class Experiment(Scene):
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
-        with laboratory(self.script, self._base, self._perform) as lab:
-            self.lab = lab
+        with client_of(self.script, self._base) as client, laboratory(self.script, self._base, self._perform) as lab:
+            self.lab, self.client = lab, client
+            if client is not None:
+                client.is_at_work = lambda: lab.conductor.current is not None
             lab.watching = self._watching
             put_manifest(self.script, lab)
             self.history.append(lab.source.snapshot())
@@ -71,7 +74,7 @@ class Experiment(Scene):
             if isinstance(lab.destination, MountPlace):
                 allow(self._wide, lab.destination.snapshot())
                 self._allow_source()
-                lab.conductor.watch = self._watch
+                lab.conductor.watch = self._watch if client is None else client.as_another(self._watch)
             for act in self.script.acts:
                 self._act(act, quiet=act is self.script.acts[-1] or act.run in QUIET)
             self.outcome.told = lab.conductor.told
@@ -80,6 +83,8 @@ class Experiment(Scene):
     def _act(self, act: Act, *, quiet: bool = False) -> None:
         if act.what == "wait":
             self.lab.clock.wait(act.seconds)
+            if self.client is not None:
+                self.client.later(act.seconds)
         elif act.change is not None:
             self._change(act.change)
         elif act.run == REFUSED_RUN:

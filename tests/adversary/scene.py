@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.adversary.thieves import WORDS
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.views import view
 from tests.adversary.wideness import allow
+from tests.support.nfs_client import NfsClient
 
 # Changes that move a directory: a function that holds it open writes there, as if before the move.
 ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory"})
@@ -41,6 +43,7 @@ class Scene:
     """The ends, their history, and what is excused."""
 
     lab: Lab
+    client: NfsClient | None = None
     _around: tuple[Any, Any]
 
     def __init__(self, script: Script) -> None:
@@ -71,6 +74,10 @@ class Scene:
         return {path for path in whole if any(one.get(path) != there[path] for one in before)}
 
     def _change(self, change: Change) -> None:
+        with self.client.elsewhere() if self.client is not None else nullcontext():
+            self._changed(change)
+
+    def _changed(self, change: Change) -> None:
         lab = self.lab
         if self.script.plain and change.what == "chmod":
             return  # a source that the function's user may not read is denied, rightly

@@ -28,6 +28,7 @@ from fanout.adapters.posix.paths import fresh, looks
 ACREGMIN, ACREGMAX, ACDIRMIN, ACDIRMAX = 3.0, 60.0, 30.0, 60.0
 _Key = tuple[int, int]
 _CALLS = ("stat", "open", "scandir", "listdir", "readlink", "link", "mkdir", "unlink", "rmdir", "rename", "symlink")
+_FSTAT = os.fstat
 _REAL = {name: getattr(os, name) for name in (*_CALLS, "posix_fadvise")}
 
 
@@ -60,7 +61,7 @@ class _Inode:
 
     def changed_here(self) -> None:
         """The client itself changed it, and the answer says that nobody else had."""
-        self.found = os.fstat(self.handle)
+        self.found = _FSTAT(self.handle)
         self.change, self.names = _change(self.handle, self.found), None
 
 
@@ -70,6 +71,17 @@ class _Name:
     def __init__(self, entry: os.DirEntry[str]) -> None:
         self.name = entry.name
         self._is_dir, self._is_link = entry.is_dir(follow_symlinks=False), entry.is_symlink()
+        self._is_file, self._inode = entry.is_file(follow_symlinks=False), entry.inode()
+        self._found = entry.stat(follow_symlinks=False)
+
+    def inode(self) -> int:
+        return self._inode
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return self._found
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self._is_file
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         return self._is_dir
@@ -102,6 +114,7 @@ class NfsClient:
         self._leads: dict[tuple[_Key, str], tuple[int, _Key | None]] = {}
         self._lock = threading.RLock()
         self._here = threading.local()
+        self.is_at_work: Callable[[], bool] = lambda: True
         self.asked: Counter[str] = Counter()
 
     @contextmanager
@@ -130,23 +143,35 @@ class NfsClient:
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
         """What this thread does meanwhile is another client's."""
+        before = getattr(self._here, "is_elsewhere", False)
         self._here.is_elsewhere = True
         try:
             yield
         finally:
-            self._here.is_elsewhere = False
+            self._here.is_elsewhere = before
+
+    def as_another(self, does: Callable[[], None]) -> Callable[[], None]:
+        """The same, done by another client."""
+
+        def call() -> None:
+            with self.elsewhere():
+                does()
+
+        return call
 
     def _of_client(self, own: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
             given = [*args[:1], *map(options.get, ("dir_fd", "src_dir_fd", "dst_dir_fd"))]
             directories = [one for one in given if isinstance(one, int)]
-            is_elsewhere = getattr(self._here, "is_elsewhere", False)
-            if is_elsewhere or not directories or not all(map(self._is_here, directories)):
+            if self._is_elsewhere() or not directories or not all(map(self._is_here, directories)):
                 return real(*args, **options)
             with self._lock:
                 return own(*args, **options)
 
         return call
+
+    def _is_elsewhere(self) -> bool:
+        return getattr(self._here, "is_elsewhere", False) or not self.is_at_work()
 
     def _is_here(self, descriptor: int) -> bool:
         try:
@@ -159,7 +184,7 @@ class NfsClient:
 
     def _known(self, descriptor: int) -> _Inode:
         """The inode of what is open; asked for where the client does not know it."""
-        found = os.fstat(descriptor)
+        found = _FSTAT(descriptor)
         key = (found.st_dev, found.st_ino)
         if key not in self._inodes:
             self._inodes[key] = _Inode(os.dup(descriptor), found, self._now)
@@ -167,7 +192,7 @@ class NfsClient:
 
     def _getattr(self, inode: _Inode) -> None:
         self.asked["GETATTR"] += 1
-        inode.asked(os.fstat(inode.handle), self._now)
+        inode.asked(_FSTAT(inode.handle), self._now)
 
     def _directory(self, descriptor: int) -> tuple[_Key, _Inode]:
         inode = self._known(descriptor)
@@ -186,7 +211,7 @@ class NfsClient:
             except FileNotFoundError:
                 self._leads[key, name] = (directory.changes, None)
                 raise
-            found = os.fstat(handle)
+            found = _FSTAT(handle)
             led = (found.st_dev, found.st_ino)
             if led in self._inodes:
                 os.close(handle)
@@ -202,7 +227,7 @@ class NfsClient:
     def _changing(self, *places: tuple[int, str]) -> Iterator[None]:
         """The client changes names in directories; by the answer it knows whether others did too since it asked."""
         known = [(name, *self._directory(descriptor)) for descriptor, name in places]
-        alone = [one.change == _change(one.handle, os.fstat(one.handle)) for _, _, one in known]
+        alone = [one.change == _change(one.handle, _FSTAT(one.handle)) for _, _, one in known]
         yield
         for (name, key, directory), is_alone in zip(known, alone, strict=True):
             if is_alone:
@@ -215,7 +240,7 @@ class NfsClient:
 
     def _statx(self, directory: int, name: str, flags: int) -> None:
         """What ``paths.fresh`` asks of the kernel, with AT_STATX_FORCE_SYNC."""
-        if getattr(self._here, "is_elsewhere", False) or not self._is_here(directory):
+        if self._is_elsewhere() or not self._is_here(directory):
             return
         with self._lock:
             if not name:
@@ -228,7 +253,7 @@ class NfsClient:
 
     def _stat(self, name: str, *, dir_fd: int, follow_symlinks: bool = True) -> os.stat_result:
         if name in ("", "."):
-            return os.fstat(dir_fd)
+            return _FSTAT(dir_fd)
         inode = self._lookup(name, dir_fd)
         if self._now - inode.asked_at >= inode.lasts:
             self._getattr(inode)
@@ -285,7 +310,7 @@ class NfsClient:
         return [one.name for one in self._scandir(descriptor)]
 
     def _posix_fadvise(self, descriptor: int, offset: int, length: int, advice: int) -> None:
-        found = os.fstat(descriptor)
+        found = _FSTAT(descriptor)
         if stat.S_ISDIR(found.st_mode) and advice == os.POSIX_FADV_DONTNEED:
             self._known(descriptor).names = None
         else:
