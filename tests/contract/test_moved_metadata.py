@@ -50,7 +50,7 @@ def tag(client: S3Client, bucket: str, key: str, tags: str) -> None:
 
 
 def to_mount(client: S3Client, bucket: str, base: Path) -> World:
-    source = S3Tree(client, bucket, "in/", is_source=True, leaves_tagged=True)
+    source = S3Tree(client, bucket, "in/", is_source=True)
     return World(source=source, destination=PosixTree(base, "out", "run-1", "d"))
 
 
@@ -81,15 +81,6 @@ def test_what_a_request_reads_as_attributes_is_held(client: S3Client, tmp_path: 
     summary = world.run({**FROM_S3, "attributes": {"from": "rclone"}})
     assert summary["status"] == "SUCCEEDED", reasons(world)
     assert (tmp_path / "out/a").stat().st_mtime_ns == 1_700_000_000_500_000_000
-
-
-def test_an_object_that_got_tags_after_the_comparison_stays(client: S3Client) -> None:
-    bucket = new_bucket(client)
-    tag(client, bucket, "in/a", "x=1")
-    source = S3Tree(client, bucket, "in/", is_source=True, leaves_tagged=True)
-    (entry,) = source.list(_WHOLE)
-    assert source.delete([entry])["a"].reason is Reason.NOT_HOLDABLE
-    assert S3Tree(client, bucket, "in/", is_source=True).delete([entry]) == {}
 
 
 @pytest.mark.parametrize("there", ["", "retain=1y", "retain=10y&more=1"])

@@ -181,8 +181,7 @@ def test_only_what_deletes_may_delete_objects_of_a_tree_and_it_can_not_write_any
 
 
 def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:
-    read = {"s3:GetObject", "s3:GetObjectTagging"}
-    tags = {"s3:GetObjectTagging", "s3:PutObjectTagging", "s3:PutObjectAcl"}
+    read, tags = {"s3:GetObject"}, {"s3:GetObjectTagging", "s3:PutObjectTagging", "s3:PutObjectAcl"}
     written = {"s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:GetObject"}
     allowed: defaultdict[str, set[str]] = defaultdict(set)
     for name, statement in policies():

@@ -16,7 +16,7 @@ from fanout.facts.prices import PRICES
 from fanout.model.entry import SECOND_NS
 from fanout.request.course import Mode
 from fanout.request.parts.given_attributes import GivenAttributes
-from fanout.request.parts.limits import DeleteGuard, Limits
+from fanout.request.parts.limits import DeleteGuard, Limits, OnNotHoldable
 from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import ArchivedPolicy, HeldRule, Restore
 from fanout.request.parts.symlinks import Symlinks
@@ -67,13 +67,6 @@ class OnConflict(StrEnum):
     SKIP = "skip"
     ESCAPE = "escape"
     UNESCAPE = "unescape"
-
-
-class OnNotHoldable(StrEnum):
-    """The policy of a move for entries of which the destination cannot hold all that the source publishes."""
-
-    LEAVE = "leave"
-    ALLOW = "allow"
 
 
 class Verify(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field, to_builtins
 
-from fanout.facts.holdings import Direction
+from fanout.facts.holdings import Direction, direction_of
 from fanout.facts.mounts import EFS, S3_FILES, MountKind
 from fanout.model.document import Json
 from fanout.model.entry import SECOND_NS
@@ -13,7 +13,7 @@ from fanout.model.location import Location, MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import PlainName
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
-from fanout.request.options import OnNotHoldable, Verify
+from fanout.request.options import Verify
 from fanout.request.parts.finish_by import parse_finish_by
 from fanout.request.parts.publish import version_place
 from fanout.request.parts.publish_rules import version_of
@@ -71,10 +71,9 @@ class Plan(Struct, frozen=True):
         return self.move_began is not None
 
     @property
-    def leaves_tagged(self) -> bool:
-        """Whether the run is a move that leaves tagged objects, because its destination is a mount."""
-        leaves = self.request.on_not_holdable is OnNotHoldable.LEAVE and compares_attributes(self)
-        return self.proves_move and leaves and self.request.direction is Direction.FROM_S3
+    def direction(self) -> Direction:
+        """The kinds of source and destination."""
+        return direction_of(self.request.source.is_keyed, self.request.destination.is_keyed)
 
     def missing(self, changed_ns: int) -> Reason:
         """Why an entry that last changed at ``changed_ns`` has no copy when both ends are compared.

@@ -10,7 +10,6 @@ from typing import Annotated
 from msgspec import field, to_builtins
 from msgspec.structs import fields, replace
 
-from fanout.facts.holdings import Direction, direction_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
 from fanout.model.outcome import Reason
@@ -70,11 +69,6 @@ class Request(Options, frozen=True, kw_only=True):
     def inside_s3(self) -> bool:
         """Whether both ends lie in S3, which then copies by itself."""
         return self.source.is_keyed and self.destination.is_keyed
-
-    @property
-    def direction(self) -> Direction:
-        """The kinds of both ends."""
-        return direction_of(self.source.is_keyed, self.destination.is_keyed)
 
     @property
     def left_out(self) -> frozenset[Reason]:

@@ -217,7 +217,6 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             overwrite=plan.request.overwrite,
             tells_held=field == "source" and plan.request.brings_back,
             is_source=field == "source",
-            leaves_tagged=plan.leaves_tagged,
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:

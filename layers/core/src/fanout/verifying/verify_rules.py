@@ -15,8 +15,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Lasting
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
-from fanout.request.options import OnNotHoldable
 from fanout.request.parts.given_attributes import Mtime
+from fanout.request.parts.limits import OnNotHoldable
 from fanout.request.plan import Plan, compares_attributes
 from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
@@ -58,7 +58,7 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
     allows = content or plan.request.on_not_holdable is OnNotHoldable.ALLOW
     return Rules(
         (plan.proves_move and not allows) or not _owner_limitation(ledger),
-        plan.request.direction,
+        plan.direction,
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
         directory_times=not plan.moves,
@@ -154,7 +154,7 @@ def _by_table(plan: Plan) -> Iterator[NotCompared]:
     allows = plan.request.on_not_holdable is OnNotHoldable.ALLOW
     proves = plan.proves_move and not allows
     for fate in (Fate.CARRIED, Fate.NOT_HOLDABLE, Fate.STORE, Fate.UNSEEN):
-        rows = rows_with(fate, plan.request.direction)
+        rows = rows_with(fate, plan.direction)
         if plan.proves_move and plan.request.inside_s3:
             rows = [row for row in rows if row != TAGS]
         if rows and not (proves and fate is Fate.NOT_HOLDABLE):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import to_seconds
-from fanout.facts.holdings import TAG_COUNT
 from fanout.model.entry import SECOND_NS, Entry, whole_seconds
 from fanout.model.errors import ItemError, NotFound
 from fanout.model.outcome import Reason
@@ -32,12 +31,11 @@ def delete_listed(
     entries: Sequence[Entry],
     *,
     at_source: bool = False,
-    leaves_tagged: bool = False,
 ) -> dict[str, ItemError]:
     """See ``ports.tree.Tree.delete``: at most 1,000 objects.
 
     A HEAD tells those that changed, also where a server ignores the condition that each deletion carries:
-    S3 deletes an object only if its ETag is still the one named. With ``leaves_tagged`` an object that has tags stays.
+    S3 deletes an object only if its ETag is still the one named.
     """
     problems: dict[str, ItemError] = {}
     etags: dict[str, str] = {}
@@ -56,8 +54,6 @@ def delete_listed(
             problems[entry.path] = ItemError(changed, _CHANGED)
         elif at_source and modified * SECOND_NS != whole_seconds(entry.changed_ns):
             problems[entry.path] = ItemError(changed, _WRITTEN_AGAIN)
-        elif leaves_tagged and TAG_COUNT in headers:
-            problems[entry.path] = ItemError(Reason.NOT_HOLDABLE, "it got tags since it was compared")
         else:
             etags[key] = etag
     for key, code in client.delete_objects(bucket, etags, etags).items():

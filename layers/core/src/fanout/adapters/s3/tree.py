@@ -45,7 +45,7 @@ class S3Tree:
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
     With ``tells_held`` entries that may be held tell their storage class. ``is_source``: it is the source of a run,
-    from which only a move deletes. ``leaves_tagged``: what got tags since it was compared stays there.
+    from which only a move deletes.
     """
 
     def __init__(
@@ -59,9 +59,7 @@ class S3Tree:
         overwrite: Overwrite = Overwrite.ALWAYS,
         tells_held: bool = False,
         is_source: bool = False,
-        leaves_tagged: bool = False,
     ) -> None:
-        self._leaves_tagged = leaves_tagged
         self._client = client
         self._bucket = bucket
         self._prefix = prefix
@@ -187,14 +185,7 @@ class S3Tree:
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""
-        return delete_listed(
-            self._client,
-            self._bucket,
-            self._prefix,
-            entries,
-            at_source=self._is_source,
-            leaves_tagged=self._leaves_tagged,
-        )
+        return delete_listed(self._client, self._bucket, self._prefix, entries, at_source=self._is_source)
 
     def small_files_from(self, source: Tree) -> None:
         """See ``ports.tree.Tree``; a file is a request."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -42,6 +43,13 @@ DEFAULT_PERCENT = 10.0
 UNITS = {"units": True}
 # And behind it "/s".
 RATES = {**UNITS, "per": "/s"}
+
+
+class OnNotHoldable(StrEnum):
+    """The policy of a move for entries of which the destination cannot hold all that the source publishes."""
+
+    LEAVE = "leave"
+    ALLOW = "allow"
 
 
 class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
