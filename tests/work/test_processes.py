@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Generator, Iterator
+import threading
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from fanout.copying.forked_copier import ForkedCopier, processes_for
 from fanout.facts import tuning, units
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Entry, Kind
-from fanout.model.errors import ItemError, Transient
+from fanout.model.errors import ItemError, Stalled, Transient
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.work.processes.crew import Crew
@@ -69,6 +70,33 @@ def never_done(items: Iterator[int]) -> Work:
     return 0
 
 
+def stopped_at_40(items: Iterator[int]) -> Work:
+    for item in items:
+        if item == 40:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        yield [item]
+    return 0
+
+
+def waits_for_a_lock_at_40(items: Iterator[int]) -> Work:
+    """As one that a fork left locked."""
+    lock = threading.Lock()
+    for item in items:
+        if item == 40:
+            lock.acquire()
+            lock.acquire()
+        yield [item]
+    return 0
+
+
+def opens_a_file_of_a_dead_mount_at_40(path: str, items: Iterator[int]) -> Work:
+    for item in items:
+        if item == 40:
+            os.open(path, os.O_RDONLY)
+        yield [item]
+    return 0
+
+
 @pytest.fixture
 def crew() -> Iterator[Crew]:
     """A crew, none of whose processes is left in the end."""
@@ -96,6 +124,20 @@ def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done_and_the_next
             all_of(in_processes(crew, range(100), killed_at_40, 4))
         assert processes_of(crew) == []
         assert sorted(all_of(in_processes(crew, range(100), take_all, 4))[0]) == list(range(100))
+
+
+@pytest.mark.parametrize("work", [stopped_at_40, waits_for_a_lock_at_40, opens_a_file_of_a_dead_mount_at_40])
+def test_one_that_hangs_ends_the_work_by_name_and_is_ended(
+    crew: Crew, work: Callable[..., Work], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(tuning, "STALL_LOOK_SECONDS", 0.1)
+    os.mkfifo(tmp_path / "fifo")
+    if work is opens_a_file_of_a_dead_mount_at_40:
+        work = partial(work, str(tmp_path / "fifo"))
+    with pytest.raises(Stalled, match="a process of this function showed no progress"):
+        all_of(in_processes(crew, range(100), work, 3))
+    assert processes_of(crew) == []
 
 
 def test_processes_end_when_nobody_wants_their_work(crew: Crew) -> None:

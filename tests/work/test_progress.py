@@ -132,8 +132,7 @@ def test_a_pause_for_the_limits_of_the_run_is_no_stall() -> None:
 
 def test_a_process_that_pauses_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    asking = getattr(shared_limiter, "AskingLimiter", None) or shared_limiter.SharedLimiter
-    limiter = object.__new__(asking)
+    limiter = object.__new__(shared_limiter.AskingLimiter)
     assert moves(lambda: limiter.sleep(0.1)) == {progress.PAUSES}
 
 
