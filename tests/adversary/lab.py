@@ -48,6 +48,7 @@ from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
 from tests.adversary.hooks import AnyOrder, HookedStore, Inline
 from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.rights import as_role
 from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
 from tests.adversary.strict_s3 import StrictS3
@@ -142,7 +143,7 @@ class Lab:
         return Execution("", execution, execution in self.going, AnyRequest())
 
     def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
-        ledger = Ledger(self.store if kept is None else kept, run_id, prefix)
+        ledger = Ledger(as_role(self.store, state) if kept is None else kept, run_id, prefix)
         if not self.script.options.get("certificate"):
             return ledger
         with self.conductor.paused():
@@ -227,7 +228,7 @@ class Lab:
             release=release,
             s3_services=LabServices(self, client),
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
-            turns=WriteTurns(self.store, self, self.clock),
+            turns=WriteTurns(as_role(self.store, state if kept is None else "ShortWay"), self, self.clock),
             executions=self,
             signer=self.signer,
             meter=ShowingMeter(),

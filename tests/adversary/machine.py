@@ -25,6 +25,7 @@ from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.plain_user import modes_apply
 from tests.adversary.result import Deletion, Result
+from tests.adversary.rights import as_role
 from tests.adversary.script import Act
 from tests.adversary.sleepers import Sleeper
 from tests.support.definitions import definition
@@ -255,7 +256,7 @@ class Machine:
     def _short_way(self, event: Json) -> Any:
         """The steps of the short way, each an attempt inside of the function's own; a kill of one ends them all."""
         prefix = event["run"]["prefix"]
-        kept = KeptStore(self.lab.store, run_prefix(self.run_id))
+        kept = KeptStore(as_role(self.lab.store, "ShortWay"), run_prefix(self.run_id))
         with self.lab.conductor.attempt(self.running, LABELS["ShortWay"]) as whole:
 
             @contextmanager
