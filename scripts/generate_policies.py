@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from scripts.ledger_rights import STATE_MACHINE, WRITERS, closed_to, kept_from, written_by
+from scripts.ledger_rights import STATE_MACHINE, WRITERS, kept_from, unread_by, unwritten_by, written_by
 
 TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
 # The functions whose roles each parameter names, in that order; OTHERS are those of the same functions elsewhere.
@@ -101,14 +101,24 @@ def _policy(group: str, number: int, function: str) -> str:
 
 
 def _closed(function: str) -> str:
-    if not closed_to(function):
-        return ""
-    return f"""\
-          # What others stage.
+    """The denials outside of ``runs/``: what a function neither reads nor writes, then what it does one of."""
+    unread, unwritten = unread_by(function), unwritten_by(function)
+    both = tuple(one for one in unread if one in unwritten)
+    kinds = (
+        ("[s3:GetObject, s3:GetObjectVersion, s3:PutObject]", both),
+        ("[s3:GetObject, s3:GetObjectVersion]", tuple(one for one in unread if one not in both)),
+        ("s3:PutObject", tuple(one for one in unwritten if one not in both)),
+    )
+    return "".join(
+        f"""\
+          # Secrets, turns, probes and what is staged: what this role does not read or write of them.
           - Effect: Deny
-            Action: [s3:GetObject, s3:PutObject]
-{_patterns(closed_to(function))}
+            Action: {actions}
+{_patterns(patterns)}
 """
+        for actions, patterns in kinds
+        if patterns
+    )
 
 
 def _roles(group: str, number: int) -> str:

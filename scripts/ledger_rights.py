@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from fanout.flow.steps import STEPS
 from fanout.ledger import keys, probe_keys, run_places
+from fanout.ledger.sealing import PROVERS, SIGNER
 
-RUNS = "runs/"
-_RUN = "runs/*/"
+RUNS = run_places.RUNS
+_RUN = f"{RUNS}*/"
 INNER = f"{_RUN}{keys.VERIFICATION}"
 # The state machine itself, which writes the results of its Maps.
 STATE_MACHINE = "Transfer"
@@ -42,7 +44,7 @@ _MAP_RESULTS = "map-results/"
 _PHASES = "phases/"
 _FINISHING = "finishing/"
 _ATTEMPTS = "attempts/"
-_STAGED = "staged/*"
+_STAGED = f"{run_places.STAGED}*"
 
 # Below a run's prefix, and in the ledger inside it.
 _OF_RUNS: dict[str, tuple[str, ...]] = {
@@ -148,12 +150,22 @@ _BESIDE: dict[str, tuple[str, ...]] = {
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{run_places.SEALS}*": ("PlanTransfer",),
-    "locks/*": ("PlanTransfer", "SummariseTransfer"),
-    "probes/*": ("SummariseProbe",),
+    f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer"),
+    f"{run_places.PROBES}*": ("SummariseProbe",),
     _STAGED: ("CopyShard",),
     # The role of the jobs of S3 Batch Operations, which is no function's.
     f"{run_places.REPORTS}*": ("ChecksumJob",),
 }
+# Who reads those. Each function reads what S3 computed, which is of no use to the others.
+_PROVERS = tuple(sorted({STEPS[state].function for state in (*PROVERS, SIGNER)}))
+READ_OUTSIDE: dict[str, tuple[str, ...]] = {
+    f"{run_places.SEALS}*": _PROVERS,
+    f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer", "CheckMount", SHORT_WAY),
+    f"{run_places.PROBES}*": ("PlanTransfer",),
+    _STAGED: ("CopyShard",),
+}
+# Documents that one pattern names together, where a function writes none of them: a policy has 10,240 characters.
+_TOGETHER = tuple(f"{_RUN}{stem}*" for stem in ("probe", "failures", "planned", "version-"))
 # Inside what others may write: only these write here.
 _BOUNDS: dict[str, tuple[str, ...]] = {
     f"{INNER}*": COMPARE,
@@ -195,15 +207,21 @@ def kept_from(function: str) -> tuple[str, ...]:
     others = [pattern for pattern in deep if pattern not in own]
     found = [_whole(pattern) if not _shares(pattern, own) else pattern for pattern in others]
     found += [pattern for pattern, writers in _BOUNDS.items() if function not in writers]
+    for pattern in _TOGETHER:
+        one_by_one = [other for other in found if fnmatchcase(other, pattern)]
+        if len(one_by_one) > 1 and not any(fnmatchcase(sample, pattern) for sample in samples):
+            found = [other for other in found if other not in one_by_one] + [pattern]
     return tuple(one for one in dict.fromkeys(found) if not any(fnmatchcase(sample, one) for sample in samples))
 
 
-def closed_to(function: str) -> tuple[str, ...]:
-    """The keys outside of ``runs/`` that a function must not read or write, though a parameter for data matches them.
+def unread_by(function: str) -> tuple[str, ...]:
+    """The keys outside of ``runs/`` that a function must not read, though a parameter for data matches them."""
+    return tuple(pattern for pattern, readers in READ_OUTSIDE.items() if function not in readers)
 
-    Between two file systems alone, so the policies that CopyShard shares with the others cannot deny it.
-    """
-    return (_STAGED,) if function in WRITE_DATA and function not in OUTSIDE[_STAGED] else ()
+
+def unwritten_by(function: str) -> tuple[str, ...]:
+    """The same of those that it must not write."""
+    return tuple(pattern for pattern, writers in OUTSIDE.items() if function not in writers)
 
 
 def sample_of(pattern: str, inner: bool = False) -> str:

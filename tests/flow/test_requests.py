@@ -22,11 +22,11 @@ from tests.support.memory import MemoryTree
 # Of a run of one file: all requests of the state, and those in series.
 ONE_FILE = {
     "PlanTransfer": (9, 3),
-    "CheckMount": (6, 5),
-    "ListOneSegment": (8, 8),
-    "GatherSegments": (4, 4),
+    "CheckMount": (7, 5),
+    "ListOneSegment": (9, 8),
+    "GatherSegments": (6, 4),
     "PartitionShards": (20, 4),
-    "CopyShard": (8, 5),
+    "CopyShard": (9, 5),
     "FinishTree": (26, 5),
     "SummariseTransfer": (34, 5),
 }

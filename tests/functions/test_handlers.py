@@ -61,6 +61,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     copied = invoke("CopyShard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
     assert (copied["done"], copied["cursor"], copied["shard"]) == (True, 5, item["shard"])
     assert invoke("FinishTree", {"run": state["run"], "state": state})["done"]
+    read.clear()
     summary = invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})
     assert summary == {"status": "SUCCEEDED", "error": "", "cause": ""}
     assert "runs/run-1/summary.json" not in read, "its metrics are those of the summary that it has in hand"

@@ -11,6 +11,9 @@ from fanout.facts.units import GIB, KIB, MIB, TIB
 
 DATE = "2026-11"
 
+# general/latest/gr/rande.html: the name of a region, such as eu-west-1 or us-gov-east-1. It becomes part of a host's.
+REGION = r"[a-z]{2,8}(-[a-z]{2,16}){1,3}-[0-9]{1,2}"
+
 # lambda/latest/dg/gettingstarted-limits.html: what every region takes.
 FUNCTION_SECONDS = 900
 FUNCTION_MEMORY_MB = 10_240

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from fanout.flow import calls, events
 from fanout.flow.calls import HandsBack, StackSettings, UseCase
 from fanout.flow.events import field
+from fanout.flow.own_run import of_a_run_at_work
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
@@ -63,6 +64,14 @@ class Step(Struct, frozen=True):
         found: UseCase = calls.load(self.use_case)
         return found
 
+    @property
+    def is_within_run(self) -> bool:
+        """Whether it belongs to a run that is planned and has not ended.
+
+        The last task of a run may be tried again. Steps that this one walks through belong to the run themselves.
+        """
+        return self.run_id is None and not self.walks and not self.use_case.startswith(("probe.", "summary."))
+
     def inside(self, context: Context) -> Context:
         """The context that the step works in."""
         ledger = context.ledger.whole_run() if self.whole_run else context.ledger
@@ -77,7 +86,10 @@ def run_step(step: Step, event: Json, context: Context, stack: StackSettings, *,
     """
 
     def work(inside: Context) -> Json:
-        return step.call(step.load(), event, inside, stack)
+        if not step.is_within_run:
+            return step.call(step.load(), event, inside, stack)
+        with of_a_run_at_work(inside) as own:
+            return step.call(step.load(), event, own, stack)
 
     context = step.inside(context)
     with context.ledger.settled(waits=waits):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
@@ -75,6 +75,15 @@ class Ledger(LedgerObjects):
         if isinstance(self._store, KeptStore):
             return Ledger(self._store.plain, self.run_id, self.prefix, self._seal)
         return self
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether this is a ledger as it was at the first read."""
+        return isinstance(self._store, KeptStore)
+
+    def of_store(self, make: Callable[[WorkStore], WorkStore]) -> Ledger:
+        """The same ledger in a store that is made of its own."""
+        return Ledger(make(self._store), self.run_id, self.prefix, self._seal)
 
     def settle(self) -> None:
         """Send what waits to be written side by side; only a ledger that is kept has any."""
@@ -164,7 +173,11 @@ class Ledger(LedgerObjects):
         self.write(keys.phase_key(phase), PhaseBegan(at))
 
     def read_plan(self) -> Plan:
-        return self._confined.plan()
+        """The plan. Raises ``LedgerBroken``, also for one of another run."""
+        plan = self._confined.plan()
+        if plan.run_id != self.run_id:
+            raise self.broken(keys.PLAN, f"is the plan of {plan.run_id[:80]}")
+        return plan
 
     def write_shard(self, shard_id: str, listed: Iterable[Listed]) -> str:
         """Write a shard's entries; returns the file's key. See ``shard_order``."""

@@ -22,10 +22,13 @@ VERSIONS = "versions"
 DOCTOR = "doctor"
 # No run can have one of these names.
 RESERVED = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
+RUNS, STAGED, LOCKS, PROBES = "runs/", "staged/", "locks/", "probes/"
 # Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
 SEALS = "seals/"
 # Where S3 writes the checksums that it computed for runs.
 REPORTS = "computed/"
+# All that the stack keeps in its work bucket lies below these; nothing below them is an end of a transfer.
+OURS = (RUNS, STAGED, LOCKS, PROBES, SEALS, REPORTS)
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
 
@@ -34,7 +37,7 @@ def run_prefix(run_id: str) -> str:
     """The prefix of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
-    return f"runs/{run_id}/"
+    return f"{RUNS}{run_id}/"
 
 
 def check_run_name(run_id: str, field: str = "run_id") -> None:
@@ -52,14 +55,14 @@ def verification_prefix(run_id: str) -> str:
 
 def seal_key(run_id: str) -> str:
     """Below ``SEALS``: the secret of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
-    return f"{run_prefix(run_id).removeprefix('runs/')[:-1]}.json"
+    return f"{run_prefix(run_id).removeprefix(RUNS)[:-1]}.json"
 
 
 def is_failures(key: str) -> bool:
     """Whether a key of the work bucket is that of a run's failures, and of nothing else that a run wrote."""
     runs, _, rest = key.partition("/")
     run_id, _, name = rest.partition("/")
-    return (runs, name) == ("runs", FAILURES) and _RUN_ID.fullmatch(run_id) is not None
+    return (f"{runs}/", name) == (RUNS, FAILURES) and _RUN_ID.fullmatch(run_id) is not None
 
 
 def name_of(about: str) -> str:
@@ -69,9 +72,9 @@ def name_of(about: str) -> str:
 
 def staged_prefix(run_id: str) -> str:
     """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
-    return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
+    return f"{STAGED}{run_prefix(run_id).removeprefix(RUNS)}"
 
 
 def reports_prefix(run_id: str) -> str:
     """Where S3 writes what it computed: not below ``runs/``, where functions write."""
-    return f"{REPORTS}{run_prefix(run_id).removeprefix('runs/')}"
+    return f"{REPORTS}{run_prefix(run_id).removeprefix(RUNS)}"

@@ -42,7 +42,6 @@ from fanout.request.request import Request, overlapping, same_place
 from fanout.work.context import Context
 
 MARK = ".fanout-place-"
-_WORK_PREFIXES = ("runs/", "staged/", "locks/", "probes/")
 _ANOTHER_BUCKET = "name another bucket: this one holds what the runs of the stack write about themselves"
 _FAILURES_ALONE = "only the failures.jsonl of a run is read there"
 _NAME_THE_BUCKET = "name the bucket behind the access point at both ends, or allow the upload that distinguishes them"
@@ -70,7 +69,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
     """
     key = context.ledger.prefix + keys.PLAN
     for field, place, is_read_there, remedy in _in_buckets(plan.request):
-        if is_read_there or not any(nest(place.key, prefix) for prefix in _WORK_PREFIXES):
+        if is_read_there or not any(nest(place.key, prefix) for prefix in run_places.OURS):
             continue  # nothing else of the stack lies there, whichever bucket it is
         try:
             is_work_bucket = context.objects(plan).lists(place.bucket, key)

@@ -210,6 +210,7 @@ def check_new(ledger: Ledger) -> None:
         keys.EARLIER,
         keys.WAITING,
         keys.phase_key("plan"),
+        keys.phase_key("summarise"),  # by whoever had a run of this name summarised before it was planned
         keys.round_key(1),
     )
     skipped = (keys.SUMMARY, keys.FAILURES, keys.REPORT)

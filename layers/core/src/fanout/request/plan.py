@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field, to_builtins
+from typing import Annotated
 
+from msgspec import Meta, Struct, field, to_builtins
+
+from fanout.facts.aws import REGION
 from fanout.facts.holdings import Direction, direction_of
 from fanout.facts.mounts import EFS, S3_FILES, MountKind
 from fanout.model.document import Json
@@ -50,7 +53,7 @@ class Plan(Struct, frozen=True):
     move_began: float | None = None
     behind: dict[str, Behind] = field(default_factory=dict)
     asked: float = 0.0
-    regions: dict[str, str] = field(default_factory=dict)
+    regions: dict[str, Annotated[str, Meta(pattern=rf"^(?:{REGION})\Z")]] = field(default_factory=dict)
 
     @property
     def leaves_network(self) -> bool:

@@ -40,6 +40,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.ledger.documents import AnotherVersion, document_of, document_row
+from fanout.ledger.run_places import LOCKS
 from fanout.model.document import Lasting, json_value
 from fanout.model.errors import DestinationBusy, LedgerBroken, PreconditionFailed, Superseded, Transient
 from fanout.model.location import Location, MountLocation, nest
@@ -83,7 +84,7 @@ def place_text(end: Location, place: str) -> str:
 
 def list_key(end: Location) -> str:
     """Where the work bucket holds the list of those who write to the store of an end, a bucket or a mount."""
-    return f"locks/{end.store}.json"
+    return f"{LOCKS}{end.store}.json"
 
 
 def meeting(writer: Writer, other: Writer) -> Meeting:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from fanout.facts.aws import REGION
 from fanout.model.errors import InvalidRequest
 
+_REGION = re.compile(REGION)
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _NAME = _LABEL | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ._")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def check_region(region: str) -> str:
+    """The region. Raises ``InvalidRequest`` for a text that could lead to another host than AWS's."""
+    if not _REGION.fullmatch(region):
+        raise InvalidRequest("region", f"{region[:80]!r} is not the name of a region of AWS", "such as eu-west-1")
+    return region
 
 
 class Endpoint(Struct, frozen=True):
@@ -20,6 +30,11 @@ class Endpoint(Struct, frozen=True):
 
     region: str
     url: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ``InvalidRequest`` for what is not a region, where its name becomes that of a host."""
+        if not self.url:
+            check_region(self.region)
 
 
 class BucketAddress(NamedTuple):

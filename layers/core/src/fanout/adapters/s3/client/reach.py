@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from fanout.adapters.aws.endpoint import Endpoint, locate
+from fanout.adapters.aws.endpoint import Endpoint, check_region, locate
 from fanout.adapters.http.transport import ConnectionBroken, Response, Timeouts, Transport
 from fanout.adapters.s3.client.faults import Fault
 from fanout.model.errors import Transient, Unreachable
@@ -38,13 +38,14 @@ def region_of(endpoint: Endpoint, bucket: str) -> str:
     """The region of a bucket; empty where the S3 does not say, as of a bucket that does not exist.
 
     S3 says it to everybody, also where it denies or redirects (AmazonS3/latest/API/API_HeadBucket.html).
-    Raises ``Unreachable`` in seconds where no S3 answers, and ``Transient`` where it has no time to say.
+    Raises ``Unreachable`` in seconds where no S3 answers, ``Transient`` where it has no time to say, and
+    ``InvalidRequest`` for an answer that is not a region.
     """
     found = _head(endpoint, bucket, CONNECT_SECONDS, ATTEMPTS)
     region = found.headers.get("x-amz-bucket-region", "")
     if not region and Fault(found.status, "").passing:
         raise Transient(f"HeadBucket on s3://{bucket}: {found.status}, without its region")
-    return region
+    return check_region(region) if region else ""
 
 
 def _head(endpoint: Endpoint, bucket: str, connect_seconds: float, attempts: int) -> Response:

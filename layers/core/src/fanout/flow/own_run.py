@@ -1,0 +1,163 @@
+"""A task works for a run that PlanTransfer planned, and that has not ended.
+
+| the run            | what shows it                                              | then             |
+|--------------------|------------------------------------------------------------|------------------|
+| was never planned  | plan.json, which only PlanTransfer may write, is missing   | ``LedgerBroken`` |
+| is another one     | plan.json names another run                                | ``LedgerBroken`` |
+| has ended          | summary.json is there, of a run that was not skipped       | ``InvalidRequest`` |
+
+Both are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
+written, only once it is known. A run that was stopped leaves no
+summary; what its functions may still do ends when a later run fences it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import InvalidRequest, NotFound
+from fanout.ports.store import WorkStore
+from fanout.work.context import Context
+
+T = TypeVar("T")
+_MISSING = "is missing: no execution of this name was planned"
+
+
+# The record that an attempt began is written while the task reads; nothing else is written before it.
+_MEANWHILE = "/attempts/"
+
+
+@contextmanager
+def of_a_run_at_work(context: Context) -> Iterator[Context]:
+    """The context of a task, which opens a tree, and writes, only of a run that is planned and has not ended.
+
+    Raises ``LedgerBroken`` or ``InvalidRequest`` before that, and at the end at the latest.
+    """
+    ledger = context.ledger
+    if ledger.is_kept:  # its listing says so
+        ledger.look_ahead()
+        if not ledger.has(keys.PLAN):
+            raise ledger.broken(keys.PLAN, _MISSING)
+        if _has_ended(ledger):
+            raise _ended(ledger)
+        yield context
+        return
+    with ThreadPoolExecutor(3, thread_name_prefix="own") as pool:
+        plan = pool.submit(_found, ledger, keys.PLAN)
+        ended = pool.submit(_has_ended, ledger)
+        notes: list[Future[None]] = []
+        passed = threading.Event()
+
+        def is_at_work() -> None:
+            if plan.result() is None:
+                raise ledger.broken(keys.PLAN, _MISSING)
+            if ended.result():
+                raise _ended(ledger)
+
+        def check() -> None:
+            is_at_work()
+            for one in notes:
+                one.result()
+            passed.set()
+
+        def note(write: Callable[[], None]) -> None:
+            def noted() -> None:
+                is_at_work()
+                write()
+
+            if passed.is_set():
+                write()
+            else:
+                notes.append(pool.submit(noted))
+
+        def after(make: Callable[..., T]) -> Callable[..., T]:
+            def made(*given: object) -> T:
+                check()
+                return make(*given)
+
+            return made
+
+        yield replace(
+            context,
+            ledger=ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan))),
+            source=after(context.source),
+            destination=after(context.destination),
+            entry_copier=after(context.entry_copier),
+        )
+        check()
+
+
+def _found(ledger: Ledger, key: str) -> bytes | None:
+    try:
+        return ledger.read_bytes(key)
+    except NotFound:
+        return None
+
+
+def _has_ended(ledger: Ledger) -> bool:
+    """Whether the run has its summary; one of a run that was skipped does not count: its plan's turn may come yet."""
+    summary = ledger.of_run(ledger.run_id).find_json(keys.SUMMARY)
+    if summary is None:
+        return False
+    from fanout.books.summary_document import Status  # a run at work does not need it
+
+    return bool(summary.get("status") != Status.SKIPPED.value)
+
+
+def _ended(ledger: Ledger) -> InvalidRequest:
+    return InvalidRequest("run", f"{ledger.run_id} has ended: it has its {keys.SUMMARY}", "start another run")
+
+
+class HeldStore:
+    """A ``WorkStore`` that writes once a check has passed; reads do not wait, and the plan is read once.
+
+    ``note`` writes meanwhile, before ``check`` passes again. ``plan`` is the key of the plan, and its bytes.
+    """
+
+    def __init__(
+        self,
+        store: WorkStore,
+        check: Callable[[], None],
+        note: Callable[[Callable[[], None]], None],
+        plan: tuple[str, Future[bytes | None]],
+    ) -> None:
+        self._store, self._check, self._note = store, check, note
+        self._key, self._plan = plan
+
+    def __reduce__(self) -> tuple[Callable[[WorkStore], WorkStore], tuple[WorkStore]]:
+        """In another process the store itself: the task that begins one has been checked."""
+        return _itself, (self._store,)
+
+    def put(self, key: str, data: bytes) -> None:
+        if _MEANWHILE in key:
+            self._note(lambda: self._store.put(key, data))
+            return
+        self._check()
+        self._store.put(key, data)
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        self._check()
+        return self._store.put_new(key, data)
+
+    def remove(self, keys: Sequence[str]) -> None:
+        self._check()
+        self._store.remove(keys)
+
+    def get(self, key: str) -> bytes:
+        found = self._plan.result() if key == self._key else None
+        return self._store.get(key) if found is None else found
+
+    def list(self, prefix: str) -> Iterator[str]:
+        return self._store.list(prefix)
+
+
+def _itself(store: WorkStore) -> WorkStore:
+    return store
