@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.adversary.kinds import is_replaced
 from tests.adversary.scope import Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
 from tests.adversary.trees import Snapshot
@@ -24,6 +25,8 @@ def judge_deletions(script: Script, record: Record, scope: Scope) -> Iterator[Fi
         return
     deleting = {path: one for one in record.deletions for path in one.paths}
     for path in gone:
+        if is_replaced(record.options, path, record.before[path], record.window):
+            continue
         if path not in deleting:
             yield Finding("deleted", f"run {record.run} deleted {path!r}, and no state that deletes did")
             continue

@@ -195,6 +195,7 @@ class Lab:
                         overwrite=overwrite,
                         backup_to=place,
                         allowed=allowed_for(plan.request, StackAllows()),
+                        replaces_kinds=end == "destination" and plan.request.replaces_kinds,
                     )
                 )
             with self.conductor.paused():

@@ -17,6 +17,7 @@ from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.hangs import hung
 from tests.adversary.keeping import keep
+from tests.adversary.kinds import draw_kinds
 from tests.adversary.moves import move, opened
 from tests.adversary.plain_user import draw_plain
 from tests.adversary.published import publish
@@ -93,6 +94,8 @@ class _Author:
         acts = closing(Random(f"closing {self.seed}"), acts, options)
         short = Random(f"short {self.seed}").random() < 0.5
         acts = overslept(Random(f"overslept {self.seed}"), acts, short=short)
+        kinds = Random(f"kinds {self.seed}")
+        destination = draw_kinds(kinds, self.direction, source, destination, options)
         drawn = draw_plain(Random(f"plain {self.seed}"), self.direction, (source, destination), options)
         source, destination, plain = drawn
         acts = twice_at_once(Random(f"twice {self.seed}"), acts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from typing import Any
 from unittest.mock import patch
 
@@ -29,6 +30,18 @@ def move_it_away(lab: Lab) -> None:
         (lab.out / name).rename(lab.mount / name)
     lab.start()
     assert lab.held() == {"a": "content", "b/f": "content"}
+
+
+@follows(Reason.DESTINATION_KIND, 1)
+def have_it_replaced(lab: Lab) -> None:
+    for number in range(20):
+        lab.write(f"more/{number}")
+    lab.write("a")
+    lab.write("a/in-the-way", end="destination")
+    lab.fails(Reason.DESTINATION_KIND)
+    time.sleep(0.02)  # what is as young as a tick of the file system's clock may have come after the run began
+    lab.start({"mode": "sync", "other_kind": "replace"})
+    assert lab.held()["a"] == "content"
 
 
 @follows(Reason.LINK_IN_PATH)

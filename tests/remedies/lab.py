@@ -146,6 +146,7 @@ class Lab:
             follow=end == "source" and plan.request.symlinks is Symlinks.FOLLOW,
             overwrite=plan.request.overwrite,
             backup_to=kept.place if kept else "",
+            replaces_kinds=end == "destination" and plan.request.replaces_kinds,
         )
 
     def write(self, path: str, data: str = "content", end: str = "source", **attributes: Any) -> Path:

@@ -67,9 +67,16 @@ def ran(world: World, request: Json) -> tuple[str, dict[str, str]]:
     return world.run(request)["status"], reasons(world)
 
 
-def copied(mount: Path, run_id: str) -> World:
+def after(earlier: World, run_id: str) -> World:
+    """A later run, which sees the ledgers of those before."""
+    mount = Path(earlier.destination._directories._base)  # type: ignore[attr-defined]
+    later = world_of(mount, run_id)
+    later.store, later.clock = earlier.store, earlier.clock
+    return later
+
+
+def copied(world: World) -> World:
     """A run that ends without a word when its copies are made."""
-    world = world_of(mount, run_id)
     world.list_all(world.plan(SYNC))
     partition_shards(world.context())
     for row in world.ledger.read_json("shards.json"):
@@ -126,12 +133,12 @@ def test_the_mode_of_the_source_wins_over_the_one_from_before(mount: Path) -> No
 def test_the_next_run_closes_what_a_dead_one_opened(mount: Path, again: bool) -> None:
     def run() -> Any:
         write(mount / "in", {"m/a": "1", "n/a": "1"})
-        ran(world_of(mount, "run-1"), SYNC)
+        ran(first := world_of(mount, "run-1"), SYNC)
         write(mount / "in", {"m/a": "22"})
-        copied(mount, "run-2")
+        copied(second := after(first, "run-2"))
         opened = modes(mount / "out")
         write(mount / "in", {"m/a": "333"} if again else {"n/a": "333"})
-        return opened["m"], ran(world_of(mount, "run-3"), SYNC), modes(mount / "out")
+        return opened["m"], ran(after(second, "run-3"), SYNC), modes(mount / "out")
 
     assert as_nobody(run) == ["755", ["SUCCEEDED", {}], {"m": "555", "n": "555"}]
 
@@ -143,7 +150,7 @@ def test_the_right_is_given_to_the_owner_alone(mount: Path) -> None:
         ran(world_of(mount, "run-1"), SYNC)
         write(mount / "in", {"m/b": "22"})
         (mount / "in/m").chmod(0o550)
-        copied(mount, "run-2")
+        copied(world_of(mount, "run-2"))
         return {path: mode for path, mode in modes(mount / "out").items() if not path.startswith(".")}
 
     assert as_nobody(run) == {"m": "750"}
@@ -175,11 +182,11 @@ NOTES: dict[str, Callable[[Path], object]] = {
 def test_what_is_not_a_whole_note_is_left_out(mount: Path, note: Callable[[Path], object]) -> None:
     def run() -> Any:
         write(mount / "in", {"m/a": "1"})
-        ran(world_of(mount, "run-1"), SYNC)
+        ran(first := world_of(mount, "run-1"), SYNC)
         write(mount / "in", {"m/a": "22"})
-        copied(mount, "run-2")
+        copied(second := after(first, "run-2"))
         [notes] = (mount / "out").glob(".fanout-staging-run-2/*opened")
         note(notes)
-        return ran(world_of(mount, "run-3"), SYNC), modes(mount / "out")
+        return ran(after(second, "run-3"), SYNC), modes(mount / "out")
 
     assert as_nobody(run) == [["SUCCEEDED", {}], {"m": "555"}]

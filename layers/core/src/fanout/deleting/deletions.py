@@ -41,15 +41,16 @@ class ListedExtras(Struct, frozen=True):
 def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
     """The extras that all rounds of the listing found, and the counts of both ends in scope of the request."""
     deletions: list[Deletion] = []
-    source = destination = 0
+    source = destination = in_the_way = 0
     complete = True
     for done in whole_listing(ledger):
         deletions += done.deletions
         source += done.in_scope.entries
         destination += done.destination.entries
         complete = complete and done.complete
+        in_the_way += done.in_the_way.entries if request.replaces_kinds else 0
     extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())
-    found = Scope(source, destination, extra.entries, complete, filtered=not request.filters.take_all)
+    found = Scope(source, destination, extra.entries + in_the_way, complete, filtered=not request.filters.take_all)
     return ListedExtras(deletions, extra, found)
 
 

@@ -89,6 +89,7 @@ def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
         **{name: joined(name) for name in _LISTS},
         in_scope=sum((record.in_scope for record in records), Count()),
         destination=sum((record.destination for record in records), Count()),
+        in_the_way=sum((record.in_the_way for record in records), Count()),
         published=sum((record.published for record in records), Count()),
         heads=sum(record.heads for record in records),
         matched=matched_in_all(record.matched for record in records),

@@ -16,7 +16,7 @@ from fanout.listing.list_destination import noted_trees
 from fanout.listing.listed_outcomes import ListedOutcomes
 from fanout.listing.listed_shards import BegunBigFiles, ListedShards, NamesWriter
 from fanout.listing.manifests.list_manifest import seen_there
-from fanout.model.books import Tally
+from fanout.model.books import Count, Tally
 from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.entry_outcome import Outcome
@@ -289,6 +289,7 @@ class SegmentWriter:
             published=self._left_published.count,
             directories=self.directories,
             deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
+            in_the_way=self._deletions.in_the_way if self._deletions else Count(),
             names=self._names.files,
             heads=self.heads,
             matched=matched,

@@ -161,7 +161,9 @@ class Reason(StrEnum):
         "exclude it, or name a destination that shares no entry with the published tree; then start the transfer again",
     )
     DESTINATION_KIND = _rejected(
-        "destination has another kind of entry", "move the entry at the destination away, then start the transfer again"
+        "destination has another kind of entry",
+        "move the entry at the destination away, then start the transfer again;"
+        " or request mode: sync with other_kind: replace, which deletes it",
     )
     LINK_LOOP = _rejected(
         "symlink that leads back to a directory above it",

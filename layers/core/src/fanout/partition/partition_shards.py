@@ -155,6 +155,10 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     problem = extras.refusal(plan.request) or ("" if extras.found.source else empty_source(extras.found))
     if problem:
         raise DeleteRefused(f"{problem}; nothing was copied or deleted")
+    if in_the_way := extras.found.extra - extras.extra.entries:
+        ledger.note(
+            "in-the-way", [f"{in_the_way:,} entries are of another kind than the source's; the sync replaces them"]
+        )
     return extras.extra.entries
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.course import Course, Mode
-from fanout.request.options import Overwrite, Verify
+from fanout.request.options import OtherKind, Overwrite, Verify
 from fanout.request.parts.symlinks import Symlinks
 
 _TAKES_OUT = "leave it out"
@@ -88,6 +88,13 @@ NOT_TAKEN = (
 )
 
 NOT_THIS = (
+    NotThis(
+        lambda course: course.copies and not course.deletes_extras,
+        "other_kind",
+        frozenset({OtherKind.REPLACE}),
+        "what is in the way would be deleted",
+        "reject; or mode sync, whose delete guard counts it",
+    ),
     NotThis(
         _deletes_proven,
         "verify",

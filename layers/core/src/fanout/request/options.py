@@ -53,6 +53,13 @@ class Overwrite(StrEnum):
     IF_NEWER = "if-newer"
 
 
+class OtherKind(StrEnum):
+    """The policy for an entry of another kind in the way of a copy on a mount."""
+
+    REJECT = "reject"
+    REPLACE = "replace"
+
+
 class Vanished(StrEnum):
     """The policy for entries that are gone from the source when they are copied or compared."""
 
@@ -197,6 +204,14 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
         Traits(FILTERS, at=1),
     ] = OnConflict.FAIL
+    other_kind: Annotated[
+        OtherKind,
+        Meta(
+            description="entries of a mount in whose place the source has another kind, as a file for a directory:"
+            " reject: both stay, and the source's is rejected; replace, in a sync: they go, within its delete guard"
+        ),
+        Traits(DELETING, at=1, words=("force",), decides=Decides.ACTION),
+    ] = OtherKind.REJECT
     vanished: Annotated[
         Vanished,
         Meta(

@@ -184,6 +184,7 @@ def parse_request(
     check_publish(request)
     check_request(request)
     _check_window(request)
+    _check_other_kind(request)
     if request.limits.finish_by:
         parse_finish_by(request.limits.finish_by)
     return request
@@ -236,6 +237,19 @@ def _check_window(request: Request) -> None:
     if request.between_mounts and window.opens_not_daily:
         problem = "between two mounts, what is staged in the work bucket expires after two days"
         raise InvalidRequest("limits.window", problem, "a window that opens on every day")
+
+
+def _check_other_kind(request: Request) -> None:
+    if not request.replaces_kinds:
+        return
+    if request.destination.is_keyed:
+        problem = f"in a bucket such as {request.destination} no key is in the way of another"
+        raise InvalidRequest("other_kind", problem, "leave it out")
+    if request.backup_to is not None:
+        raise InvalidRequest("other_kind", "backup_to does not keep whole directories", "leave one of the two out")
+    if not request.filters.take_all:
+        problem = "a directory in the way may hold what the filters leave out"
+        raise InvalidRequest("other_kind", problem, "leave the filters out, or reject")
 
 
 def _limits(limits: Limits, max_concurrency: int) -> Limits:

@@ -18,7 +18,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.mode_fields import COMPARES_THEM, OF_WHOLE_TREES
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, Overwrite, Vanished, Verify
+from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, OtherKind, Overwrite, Vanished, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
@@ -69,6 +69,11 @@ class Request(Options, frozen=True, kw_only=True):
     def inside_s3(self) -> bool:
         """Whether both ends lie in S3, which then copies by itself."""
         return self.source.is_keyed and self.destination.is_keyed
+
+    @property
+    def replaces_kinds(self) -> bool:
+        """Whether a copy replaces an entry of another kind at the destination."""
+        return self.other_kind is OtherKind.REPLACE and self.course.deletes_extras
 
     @property
     def left_out(self) -> frozenset[Reason]:

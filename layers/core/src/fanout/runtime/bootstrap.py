@@ -238,6 +238,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         spares=kept,
         stages_at=plan.staging_place if field == "destination" and plan.version else None,
         allowed=_allowed(plan),
+        replaces_kinds=field == "destination" and plan.request.replaces_kinds,
     )
 
 

@@ -44,7 +44,8 @@ class ListingResults(Struct, frozen=True, kw_only=True):
     """A listing's results: the totals, and the ledger's files that hold the rest.
 
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
-    ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``published`` what a sync leaves
+    ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``in_the_way`` what stands there
+    for another kind of the source's entry, ``published`` what a sync leaves
     of published trees, ``heads`` the requests that looked at what seemed unchanged, ``matched`` the globs that matched
     an entry, as ``exclude.0``, or ``None`` where none was looked at.
     """
@@ -62,6 +63,7 @@ class ListingResults(Struct, frozen=True, kw_only=True):
     extras: list[str]
     in_scope: Count
     destination: Count
+    in_the_way: Count = Count()
     published: Count = Count()
     directories: list[str]
     deletions: list[Deletion]

@@ -17,6 +17,7 @@ from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy, require_place
+from fanout.adapters.posix.other_kinds import OtherKinds
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.looks import ask_for, look_anew
@@ -60,11 +61,12 @@ class PosixFileSystem(HandedOver):
         stages_at: str | None = None,
         spares: str = "",
         allowed: Allowed = _ALL,
+        replaces_kinds: bool = False,
     ) -> None:
         """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
         ``stages_at`` one that holds the run's staging directory, where that is not in the tree itself;
         ``spares`` one in which a source deletes nothing. ``allowed`` is what copies may have here, whatever a row of
-        the ledger or a pack says.
+        the ledger or a pack says. ``replaces_kinds``: copies replace entries of another kind.
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
@@ -79,8 +81,11 @@ class PosixFileSystem(HandedOver):
         self._token = self._staging.token
         self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
+        self._kinds = OtherKinds(self._directories, self._token) if replaces_kinds else None
         if self._made:
             self._directories.on_denied = self._staging.write_protected.open
+        if self._kinds is not None:
+            self._directories.on_taken = self._kinds.make_way
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
         self._own_unlinks = None if self._made else OwnUnlinks()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
 from fanout.adapters.posix.fencing.noted_removal import Fenced, leads_out, remove_noted
+from fanout.adapters.posix.other_kinds import BEGAN
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.adapters.posix.removal import remove_directory
@@ -121,7 +122,12 @@ class Staging:
             parent = parent_of(path)
             self._directories.renew(parent)
             with self._directories.hold(parent, create=True) as place:
-                self._rename(staged, staged_name, place, path)
+                try:
+                    self._rename(staged, staged_name, place, path)
+                except IsADirectoryError:
+                    if not self._directories.on_taken(path):
+                        raise
+                    self._rename(staged, staged_name, place, path)
 
     def _rename(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """Give a staged file its place by a rename or by a link.
@@ -175,7 +181,7 @@ class Staging:
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=(COPIED, NOTES))
+        remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=(COPIED, NOTES, BEGAN))
 
     @contextmanager
     def made(self) -> Iterator[None]:

@@ -168,6 +168,8 @@ class PosixTree(PosixFileSystem):
                         self._directories.hold(self._root, create=True).let_go()
                     if self._backup is not None:
                         self._backup.check()
+                    if self._kinds is not None:
+                        self._kinds.begin()
                 return
             with self._directories.hold(self._root) as descriptor:
                 os.scandir(descriptor).close()

@@ -9,6 +9,7 @@ from fanout.ledger import keys
 from fanout.ledger.rows import entry_row
 from fanout.listing.directories.extras import Extras
 from fanout.listing.lookups import found_for_listing
+from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
@@ -52,6 +53,11 @@ class ExtraWriter:
         self._write(self._files, directories=False)
         self._write(self._directories, directories=True)
         return self._shards
+
+    @property
+    def in_the_way(self) -> Count:
+        """Entries in whose place the source has another kind of entry."""
+        return self._extras.in_the_way.count
 
     def _take(self, entries: list[Entry]) -> None:
         for entry in entries:

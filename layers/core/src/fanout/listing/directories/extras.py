@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanout.model.entry import Entry
+from fanout.model.books import Tally
+from fanout.model.entry import Entry, Kind
 from fanout.model.path_rules import FilesAbove
 from fanout.model.segment import Segment, after_subtree
 
@@ -29,6 +30,7 @@ class Extras:
     whether the source holds a non-directory entry under a name (without ``/``), or anything below a
     path that ends in ``/``. It is asked once for each name above the segment or before it, and for those that a
     segment ends in, as one of a later round or where it is cut; the listing itself has shown all other names.
+    ``in_the_way`` counts entries that are not extra because the source has another kind of entry there.
     """
 
     def __init__(self, at_source: Callable[[str], bool], segment: Segment, *, on_files: bool) -> None:
@@ -37,6 +39,7 @@ class Extras:
         self._held: list[Entry] = []
         self._files = FilesAbove()
         self._elsewhere: dict[str, bool] = {}
+        self.in_the_way = Tally()
 
     def source_entry(self, path: str) -> list[Entry]:
         """Take an entry of the source; returns the entries that are now certain to be extra."""
@@ -45,6 +48,9 @@ class Extras:
         if not self._held:
             return []
         extra = self._passed(path)
+        for entry in self._held:
+            if path.startswith(_as_directory(entry)):
+                self._note_implied(entry)
         self._held = [entry for entry in self._held if not path.startswith(_as_directory(entry))]
         return extra
 
@@ -60,14 +66,27 @@ class Extras:
         extra = self._passed(entry.path)
         if not self._on_files:
             return [*extra, entry]
-        if not self._is_below_file(entry.path):
+        if self._is_below_file(entry.path):
+            self.in_the_way.add(entry.size)
+        else:
             self._held.append(entry)
         return extra
+
+    def _note_implied(self, entry: Entry) -> None:
+        """The source has a directory of the entry's name."""
+        if entry.kind is not Kind.DIRECTORY:
+            self.in_the_way.add(entry.size)
 
     def close(self, *, cut: bool) -> list[Entry]:
         """Return the extras among the entries still held; one that another segment lists on in is looked up."""
         held, self._held = self._held, []
-        return [entry for entry in held if not self._is_implied_elsewhere(_as_directory(entry), cut=cut)]
+        extra = []
+        for entry in held:
+            if self._is_implied_elsewhere(_as_directory(entry), cut=cut):
+                self._note_implied(entry)
+            else:
+                extra.append(entry)
+        return extra
 
     def _is_implied_elsewhere(self, directory: str, *, cut: bool) -> bool:
         return (cut or self._segment.ends_before(after_subtree(directory))) and self._at_source(directory)

@@ -29,6 +29,11 @@ def _denied(_path: str, _descriptor: int) -> bool:
     return False
 
 
+def _stays(_path: str) -> bool:
+    """What is in the way stays there."""
+    return False
+
+
 def _no_objection(_path: str, _descriptor: int = -1) -> None:
     """Any directory may be made or entered."""
 
@@ -43,7 +48,8 @@ class Directories:
     ``before_making`` is called with the path of a directory that is to be made, ``after_making`` once it is there, with
     its parent's descriptor; each of ``on_entering`` with the path and descriptor of one that was opened. Each may
     refuse it. ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and
-    says whether it may work now; those who change names in one ask it too.
+    says whether it may work now; those who change names in one ask it too. ``on_taken`` is called with a path, without
+    ``/`` at its end, where an entry of another kind is in the way, and says whether it is free now.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Directories:
         self.after_making: Callable[[str, int], None] = _no_objection
         self.on_entering: list[Callable[[str, int], None]] = []
         self.on_denied: Callable[[str, int], bool] = _denied
+        self.on_taken: Callable[[str], bool] = _stays
 
     @property
     def follows(self) -> bool:
@@ -171,6 +178,10 @@ class Directories:
             return self._opened_in(path, name, above, create, opens)
         except PermissionError:
             if not create or not self.on_denied(parent_of(path), above):
+                raise
+        except (NotADirectoryError, ItemError) as error:
+            in_the_way = not isinstance(error, ItemError) or error.reason is Reason.LINK_IN_PATH
+            if not (create and in_the_way and self.on_taken(path[:-1])):
                 raise
         return self._opened_in(path, name, above, create, opens)
 
