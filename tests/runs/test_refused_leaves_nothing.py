@@ -1,4 +1,4 @@
-"""A run that is refused because its ends, or its backup, are one place by two mounts' names leaves nothing there."""
+"""A run that is refused for its ends, or its backup, leaves nothing there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.model.errors import InvalidRequest
 from tests.support.deployed import Break, DeployedSides
+from tests.support.mounts import REQUEST, world_of
 
 
 def alias(base: Path, destination: str, backup_to: str = "") -> DeployedSides:
@@ -54,3 +56,16 @@ def test_a_destination_inside_the_source_is_not_made(tmp_path: Path, destination
     summary = one.run({**ENDS, "destination": f"efs://archive/{destination}"})
     assert summary["error"]["message"].startswith("destination: ")
     assert names(tmp_path) == ALL
+
+
+@pytest.mark.parametrize("there", ["", "out"], ids=["for its source", "for its destination"])
+def test_a_move_that_is_refused_leaves_nothing_at_its_source(tmp_path: Path, there: str) -> None:
+    (tmp_path / "in").mkdir()
+    if there:
+        (tmp_path / "in/f").write_text("content")
+        (tmp_path / there).write_text("a file and no directory")
+    world = world_of(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InvalidRequest, match="^destination: " if there else "^source: "):
+        world.run({**REQUEST, "mode": "move", "allow_empty_source": False})
+    assert sorted(tmp_path.rglob("*")) == before

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from fanout.listing.index.earlier_index import find_named_index, note_earlier_ru
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.checksum import engine
 from fanout.model.document import Json
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import FanoutError, InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.model.segment import Segment
 from fanout.planning.behind_mounts import find_behind, leave_own_names_out, refuse_behind
@@ -237,21 +237,33 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, Tre
         _seen(end, tree, plan, on_mount=on_mount)
         for end, tree in ((request.source, context.source), (request.destination, context.destination))
     )
+    made_later = request.course.plans and on_mount  # a copy would make it
     if source is not None:
         with naming("source"):
             source.check(writing=False)
-            if request.course.deletes_proven and on_mount:  # it makes its right to delete there; a bucket has none
-                source.check(writing=True)
-                written["source"] = source
             if not request.allow_empty_source and request.manifest is None:
                 _refuse_nothing(source, request)
-    made_later = request.course.plans and on_mount  # a copy would make it
-    if destination is not None and not made_later:
-        with naming("destination"):
-            destination.check(writing=request.course.writes)
-            if request.course.writes:
-                written["destination"] = destination
+    try:
+        if source is not None and request.course.deletes_proven and on_mount:
+            source.check(writing=True)  # it makes its right to delete there; a bucket has none
+            written["source"] = source
+        if destination is not None and not made_later:
+            with naming("destination"):
+                destination.check(writing=request.course.writes)
+                if request.course.writes:
+                    written["destination"] = destination
+    except Exception:
+        _unmake(written.values())
+        raise
     return written
+
+
+def _unmake(written: Iterable[Tree]) -> None:
+    """Remove what was made at an end where the other one is wrong: nothing has noted it yet."""
+    for tree in written:
+        if tree.file_system is not None:
+            with suppress(FanoutError, ItemError):  # the error that refuses the run is the one to raise
+                tree.file_system.finish()
 
 
 def _seen(end: Location, tree: Callable[[Plan], Tree], plan: Plan, *, on_mount: bool) -> Tree | None:
