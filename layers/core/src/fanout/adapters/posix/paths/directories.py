@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from math import inf
 
 from fanout.adapters.posix.errors import NOTHING
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
@@ -22,16 +23,6 @@ from fanout.work.progress import FILES, moved
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
 KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def _denied(_path: str, _descriptor: int) -> bool:
-    """A right that is missing stays missing."""
-    return False
-
-
-def _stays(_path: str) -> bool:
-    """What is in the way stays there."""
-    return False
 
 
 def _no_objection(_path: str, _descriptor: int = -1) -> None:
@@ -74,8 +65,8 @@ class Directories:
         self.before_making: Callable[[str], None] = _no_objection
         self.after_making: Callable[[str, int], None] = _no_objection
         self.on_entering: list[Callable[[str, int], None]] = []
-        self.on_denied: Callable[[str, int], bool] = _denied
-        self.on_taken: Callable[[str], bool] = _stays
+        self.on_denied: Callable[[str, int], bool] = lambda _path, _descriptor: False
+        self.on_taken: Callable[[str], bool] = lambda _path: False
 
     @property
     def follows(self) -> bool:
@@ -275,6 +266,11 @@ class Directories:
             if error.errno not in NOTHING:
                 raise
         return path
+
+    def asked_at(self, path: str) -> float:
+        """``HeldDirectory.asked_at`` of a directory that is open; long ago for any other."""
+        held = self._open.get(path)  # without the lock: one look-up
+        return held.asked_at if held is not None and held.is_opened else -inf
 
     def is_in_place(self, path: str) -> bool:
         """Whether a directory, and each above it, is still what its name leads to; raises as ``hold``."""

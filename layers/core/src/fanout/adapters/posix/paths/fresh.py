@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ctypes
+    from collections.abc import Callable
 
 # statx(2), linux/fcntl.h, linux/stat.h
 _AT_EMPTY_PATH = 0x1000
@@ -36,10 +37,15 @@ def refresh_attributes(descriptor: int) -> None:
 def look_now(name: str, directory: int) -> os.stat_result:
     """The stat of a name in an open directory, asked of the server; raises ``OSError``.
 
-    The name leads to what the client knows by it: have ``Directories.look_anew`` ask for the directory before.
+    The name leads to what the client knows by it: have ``looks.look_anew`` ask for the directory before.
     """
-    _asked(directory, name, _AT_SYMLINK_NOFOLLOW)
+    refresh_name(name, directory)
     return os.stat(name, dir_fd=directory, follow_symlinks=False)
+
+
+def refresh_name(name: str, directory: int) -> None:
+    """Have a name in an open directory asked for anew, as ``look_now``, for a stat that follows."""
+    _asked(directory, name, _AT_SYMLINK_NOFOLLOW)
 
 
 def names_now(directory: int) -> None:
@@ -52,11 +58,18 @@ def names_now(directory: int) -> None:
 
 
 def _asked(directory: int, name: str, flags: int) -> None:
+    call, unread = _statx()
+    answered(call(directory, os.fsencode(name), flags | _AT_STATX_FORCE_SYNC, _STATX_BASIC_STATS, unread))
+
+
+@cache
+def _statx() -> tuple[Callable[..., int], ctypes.Array[ctypes.c_char]]:
+    """The call, and the place of its answers for all threads: nobody reads it, the next stat has the same."""
     import ctypes  # what only reads and copies does without
 
-    buffer = ctypes.create_string_buffer(_STATX_BYTES)
-    path, mask = ctypes.c_char_p(os.fsencode(name)), ctypes.c_uint(_STATX_BASIC_STATS)
-    answered(libc().statx(ctypes.c_int(directory), path, ctypes.c_int(flags | _AT_STATX_FORCE_SYNC), mask, buffer))
+    call = libc().statx
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p)
+    return call, ctypes.create_string_buffer(_STATX_BYTES)
 
 
 def is_there_again(directory: int, name: str) -> bool:

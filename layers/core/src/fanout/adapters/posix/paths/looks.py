@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from math import inf
 
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.paths.fresh import look_now, refresh_attributes
+from fanout.adapters.posix.paths.fresh import look_now, refresh_attributes, refresh_name
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.model.errors import ItemError
 from fanout.model.path_rules import parent_of
@@ -30,8 +31,11 @@ def look_at(directories: Directories, path: str) -> os.stat_result:
 
 def ask_for(directories: Directories, path: str) -> None:
     """Have the next look at a path be the server's. An error shows then."""
+    above, slash, name = path.rpartition("/")
     with suppress(OSError, ItemError):
-        look_at(directories, path)
+        look_anew(directories, above + slash)
+        with directories.hold(above + slash) as directory:
+            refresh_name(name, directory)
 
 
 def look_anew(directories: Directories, path: str) -> None:
@@ -39,27 +43,31 @@ def look_anew(directories: Directories, path: str) -> None:
 
     A directory that is not under its name any more, or lies below one, is opened anew. Raises as ``Directories.hold``.
     """
+    if not _is_old(directories.asked_at(path)):
+        return
+    asked_at = inf
     for end in (0, *(at + 1 for at, letter in enumerate(path) if letter == "/")):
         held = directories.hold(path[:end])
         with held:
-            if _is_old(held):
+            if _is_old(held.asked_at):
                 with held.asking:
-                    if _is_old(held):
-                        _ask(directories, path[:end], held)
+                    if _is_old(held.asked_at):
+                        _ask(directories, path[:end], held, asked_at)
+            asked_at = held.asked_at
 
 
-def _is_old(held: HeldDirectory) -> bool:
-    return time.monotonic() - held.asked_at > ASKED_SECONDS
+def _is_old(asked_at: float) -> bool:
+    return time.monotonic() - asked_at > ASKED_SECONDS
 
 
-def _ask(directories: Directories, path: str, held: HeldDirectory) -> None:
-    """Ask for a directory of which the one above has been asked for."""
+def _ask(directories: Directories, path: str, held: HeldDirectory, asked_above: float) -> None:
+    """Ask for a directory of which the one above was asked for at ``asked_above``: it is not known better than that."""
     if path and not _is_in_place(directories, path, held.descriptor):
         directories.renew(path)
         return
     asked_at = time.monotonic()
     refresh_attributes(held.descriptor)
-    held.asked_at = asked_at
+    held.asked_at = min(asked_at, asked_above)
 
 
 def _is_in_place(directories: Directories, path: str, descriptor: int) -> bool:
