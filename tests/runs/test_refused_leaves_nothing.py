@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.errors import InvalidRequest
+from fanout.planning.check_mount import check_mount
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.work.roots import keep_out
 from tests.support.deployed import Break, DeployedSides
 from tests.support.mounts import REQUEST, world_of
 
@@ -66,6 +72,13 @@ def test_a_move_that_is_refused_leaves_nothing_at_its_source(tmp_path: Path, the
         (tmp_path / there).write_text("a file and no directory")
     world = world_of(tmp_path)
     before = sorted(tmp_path.rglob("*"))
+    world.walk("PlanTransfer", {**REQUEST, "mode": "move", "allow_empty_source": False}, "CheckMount")
+
+    def opened(end: str, path: str) -> Callable[[Plan], Tree]:
+        """The trees of a function, which opens each anew and reads what its run noted of it."""
+        return lambda plan: keep_out(end, PosixTree(tmp_path, path, plan.run_id, "n", end), plan, world.ledger)
+
+    context = replace(world.context(), source=opened("source", "in"), destination=opened("destination", "out"))
     with pytest.raises(InvalidRequest, match="^destination: " if there else "^source: "):
-        world.run({**REQUEST, "mode": "move", "allow_empty_source": False})
+        check_mount(context)
     assert sorted(tmp_path.rglob("*")) == before
