@@ -108,7 +108,8 @@ def test_nothing_is_deleted_where_the_root_of_the_source_is_another_directory(mo
         delete_shard(shard, world.context())
     assert ended(world)["totals"]["deleted"]["entries"] == 0
     assert set(reasons(world).values()) == {"source changed"}
-    assert names(mount / "out") | {".fanout-staging-run-1"} == before  # which goes with the run
+    staged = {name for name in before if name.startswith(".fanout-staging-run-1")}  # goes with the run
+    assert staged and names(mount / "out") == before - staged
 
 
 def test_nothing_is_deleted_where_the_root_of_the_source_is_gone(mount: Path) -> None:

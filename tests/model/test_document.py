@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -14,6 +15,7 @@ import pytest
 import fanout
 import fanout_cli
 from fanout.adapters.aws.signed_requests import Service
+from fanout.adapters.aws.step_functions import StepFunctionsExecutions
 from fanout.adapters.http.transport import Response, Transport
 from fanout.certificate.document import read_canonical
 from fanout.checksums.rows import report_files
@@ -62,10 +64,18 @@ def answer_of_aws(text: str) -> Any:
         return service.get("lambda:GetAccountSettings", "the account", "/", {}, lambda found: found)
 
 
+def input_of_an_execution(text: str) -> Any:
+    answer = {"stateMachineArn": "m", "name": "n", "status": "RUNNING", "input": f'{{"a": {text}}}'}
+    steps = SimpleNamespace(describe_execution=lambda **_: answer)
+    with patch("fanout.adapters.aws.step_functions.client", lambda *_: steps):
+        return StepFunctionsExecutions("eu-west-1").find("arn:e")
+
+
 # Each way in which text that others may write becomes values.
 DECODERS: dict[str, Callable[[str], Any]] = {
     "model/document.py": json_value,
     "adapters/aws/signed_requests.py": answer_of_aws,
+    "adapters/aws/step_functions.py": input_of_an_execution,
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
     "checksums/rows.py": lambda text: report_files(f'{{"Results": {text}}}'.encode(), "work", "computed/"),

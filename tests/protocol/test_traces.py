@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
-from fanout.adapters.posix.fencing.noted_removal import Fenced
+from fanout.adapters.posix.fencing.noted_removal import NotedRemoval
 from fanout.adapters.posix.staging import Staging
 from tests.adversary.script import Script, from_json
 from tests.adversary.test_found import FOUND
@@ -78,7 +78,7 @@ def test_a_trace_that_lacks_a_step_is_refused(without: str, refused: str, tmp_pa
 
 
 def test_a_product_that_fences_nobody_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Staging, "fence", lambda *_: Fenced(removed=False))
+    monkeypatch.setattr(Staging, "fence", lambda *_: NotedRemoval(removed=False))
     well, said = hold([trace(BY_NAME[FROZEN], tmp_path)])
     assert not well
     assert "mark_fenced" in said

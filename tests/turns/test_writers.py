@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.efs.seconds import DEFAULT_RATES
-from fanout.ports.turns import Writer
+from fanout.ports.turns import Fence, Writer
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
@@ -95,7 +95,19 @@ def test_in_s3_a_prefix_is_the_place_and_the_bucket_the_store() -> None:
     assert list_key(plan("e", destination="efs://more/x").request.destination) == "locks/mounts/more.json"
 
 
-@given(st.lists(st.builds(Writer, *(st.text() for _ in range(5)), st.booleans(), st.floats(0, 1e10)), max_size=5))
+RUN_IDS = st.text(min_size=1).filter(lambda text: text not in (".", "..") and not {*text} & {"/", "\0"})
+WRITERS = st.builds(
+    Writer,
+    RUN_IDS,
+    *(st.text() for _ in range(4)),
+    st.booleans(),
+    st.floats(0, 1e10),
+    fences=st.lists(st.builds(Fence, st.text(), RUN_IDS), max_size=2).map(tuple),
+    ended_there=st.lists(RUN_IDS, max_size=2).map(tuple),
+)
+
+
+@given(st.lists(WRITERS, max_size=5))
 def test_a_list_is_read_as_it_was_written_the_oldest_first(writers: list[Writer]) -> None:
     assert writers_from_bytes(writers_bytes(writers)) == sorted(writers, key=lambda one: one.since)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fanout.ledger import run_places
 from fanout.ledger.keys import Key
-from fanout.ledger.run_places import PROBES
 from fanout.model.errors import InvalidRequest
 
 PLAN = "probe-plan.json"
@@ -26,4 +26,4 @@ def results_prefix(file_system: str) -> str:
     """The results for a file system, by its id, or by the mount's name where it has none."""
     if not _NAME.fullmatch(file_system):
         raise InvalidRequest("mount", f"{file_system[:80]!r} is not the name of a file system", "a-z, 0-9 and -")
-    return f"{PROBES}{file_system}/"
+    return f"{run_places.PROBES}{file_system}/"

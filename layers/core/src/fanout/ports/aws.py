@@ -30,7 +30,7 @@ class Executions(Protocol):
 
 
 class ExecutionReader(Protocol):
-    """What an execution was started with."""
+    """Reads an execution: its state machine, name, state and input."""
 
     def find(self, execution: str) -> Execution:
         """The execution of the ARN. Raises ``NotFound``, also for some moments after its start."""

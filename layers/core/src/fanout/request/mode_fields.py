@@ -124,7 +124,12 @@ OF_WHOLE_TREES = {
     "certificate": "only a comparison of both whole trees proves what it says",
     "checksums": "S3 computes them for a comparison of both whole trees alone",
 }
-COMPARES_THEM = "with it, mode verify, or verify: all or content"
+_COMPARES_THEM = "with it, mode verify, or verify: all or content"
+
+
+def no_whole_trees(field: str) -> InvalidRequest:
+    """The error for a field of ``OF_WHOLE_TREES`` in a request that does not compare both whole trees."""
+    return InvalidRequest(field, OF_WHOLE_TREES[field], _COMPARES_THEM)
 
 
 def refused(mode: Mode) -> Iterator[NotTaken]:

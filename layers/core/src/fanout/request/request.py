@@ -16,7 +16,7 @@ from fanout.model.outcome import Reason
 from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
-from fanout.request.mode_fields import COMPARES_THEM, OF_WHOLE_TREES
+from fanout.request.mode_fields import no_whole_trees
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, OtherKind, Overwrite, Vanished, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
@@ -193,7 +193,7 @@ def _check_certificate(request: Request) -> None:
     if not request.certificate:
         return
     if not (request.course.compares or request.verifies_after.whole_trees):
-        raise InvalidRequest("certificate", OF_WHOLE_TREES["certificate"], COMPARES_THEM)
+        raise no_whole_trees("certificate")
     if request.manifest is not None:
         problem = f"the manifest {request.manifest} names a part of a tree, which nobody could find again to check it"
         raise InvalidRequest("certificate", problem, "leave it out, or the manifest")
@@ -206,7 +206,7 @@ def _check_checksums(request: Request) -> None:
         problem = f"neither {request.source} nor {request.destination} is a bucket, whose objects S3 could look at"
         raise InvalidRequest("checksums", problem, "with it, one end is s3://")
     if not request.computes_checksums:
-        raise InvalidRequest("checksums", OF_WHOLE_TREES["checksums"], COMPARES_THEM)
+        raise no_whole_trees("checksums")
     if request.certificate:
         problem = "a certificate reads every byte, whatever checksum S3 tells"
         raise InvalidRequest("checksums", problem, "leave it out, or the certificate")

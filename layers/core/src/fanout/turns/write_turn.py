@@ -142,7 +142,7 @@ class WriteTurns(Struct, frozen=True):
             self.ahead[key] = pool.submit(self.store.read_version, key)
 
     def take(self, plan: Plan, execution: str, versions: str = "") -> Writer | None:
-        """See ``ports.turns.Turns``."""
+        """See ``ports.turns.Turns``. The lists are changed one after the other, each by its version."""
         goes_on = cache(self.executions.running)
         self._meet_by_another_mount(plan, execution, goes_on)
         # In one order, so that two moves in opposite directions do not wait for each other.

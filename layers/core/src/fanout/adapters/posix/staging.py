@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
-from fanout.adapters.posix.fencing.noted_removal import Fenced, leads_out, remove_noted
+from fanout.adapters.posix.fencing.noted_removal import NotedRemoval, leads_out, remove_noted
 from fanout.adapters.posix.other_kinds import BEGAN
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
@@ -225,19 +225,19 @@ class Staging:
             names = sorted(one.name for one in staged if one.is_dir(follow_symlinks=False))
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 
-    def fence(self, place: str, run_id: str, made: Collection[Staged]) -> Fenced:
+    def fence(self, place: str, run_id: str, made: Collection[Staged]) -> NotedRemoval:
         """Remove the directory of another run, which is at ``place``, where it is one of those that the run ``made``.
 
         A place or a name that leads out of the mount is no run's.
         """
         if leads_out(place) or "/" in run_id:
-            return Fenced(removed=False)
+            return NotedRemoval(removed=False)
         try:
             return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self.write_protected.close)
         except ItemError as error:
             if error.reason is not Reason.LINK_IN_PATH:
                 raise
-            return Fenced(removed=False)
+            return NotedRemoval(removed=False)
 
 
 class OneRename:

@@ -19,8 +19,8 @@ from fanout.model.file_system import Staged
 from fanout.model.path_rules import reason_against_name
 
 
-class Fenced(NamedTuple):
-    """What became of a run's directory: whether it was removed, and what was left that has its name."""
+class NotedRemoval(NamedTuple):
+    """Whether a run's directory was removed, and what was left that has its name."""
 
     removed: bool
     left: str = ""
@@ -33,7 +33,7 @@ def remove_noted(
     made: Collection[Staged],
     before: Callable[[str, int], None] = lambda _place, _directory: None,
     keep: Collection[str] = (),
-) -> Fenced:
+) -> NotedRemoval:
     """Remove the directory ``name`` in ``place`` if it was noted, wherever in ``place`` it is now.
 
     ``before`` is called with ``place`` and the descriptor, before anything in it goes. ``keep`` are names of entries in
@@ -73,9 +73,9 @@ def remove_noted(
             raise NotOursError(problem(os.stat(one, dir_fd=above, follow_symlinks=False)))
 
     try:
-        return Fenced(removed=remove(name))
+        return NotedRemoval(removed=remove(name))
     except FileNotFoundError:
-        return Fenced(removed=False)
+        return NotedRemoval(removed=False)
     except (NotOursError, NotADirectoryError) as error:
         return _left(directories, place, name, made, remove, error)
 
@@ -87,17 +87,17 @@ def _left(
     made: Collection[Staged],
     remove: Callable[[str], bool],
     error: Exception,
-) -> Fenced:
+) -> NotedRemoval:
     """Leave what has the name, and remove what was noted, under the name that somebody gave it."""
     try:
         moved = _moved(directories, place, made)
     except NotADirectoryError:
-        return Fenced(removed=False)
+        return NotedRemoval(removed=False)
     for one in moved:
         with suppress(NotOursError, NotADirectoryError, FileNotFoundError):
             remove(one)
     problem = str(error) if isinstance(error, NotOursError) else "is no directory any more"
-    return Fenced(removed=bool(moved), left=f"/{place}{name} {problem}")
+    return NotedRemoval(removed=bool(moved), left=f"/{place}{name} {problem}")
 
 
 def _moved(directories: Directories, place: str, made: Collection[Staged]) -> list[str]:
