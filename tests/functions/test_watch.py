@@ -93,12 +93,15 @@ def test_a_call_that_holds_the_lock_of_the_interpreter_is_ended_without_it() -> 
 # The handler.
 
 
-def a_step(work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """Calls the handler of CopyShard, whose step does this."""
+def a_step(
+    s3: Any, work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, stall_seconds: float = 600.0
+) -> Callable[[], Any]:
+    """Calls the handler of CopyShard, whose step does this, for a run that was planned."""
+    s3.put_object(Bucket="work-bucket", Key="runs/run-1/plan.json", Body=b"{}")
     step = Step("", "CopyShard", call=lambda *_: work())
     monkeypatch.setitem(STEPS, "CopyShard", step)
     monkeypatch.setattr(Step, "load", lambda _: None)
-    monkeypatch.setattr(tuning, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(tuning, "STALL_SECONDS", stall_seconds)
     event = {"step": "CopyShard", "run": {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/"}}
     return lambda: handlers.handler_of("CopyShard")(event, LambdaContext())
 
@@ -115,11 +118,11 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_process_in_which_a_task_stalled_takes_no_other(
     s3: Any, ended: list[int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    call = a_step(threading.Event().wait, monkeypatch)
+    call = a_step(s3, threading.Event().wait, monkeypatch, stall_seconds=0.5)
     with pytest.raises(Stalled, match="CopyShard showed no progress"):
         call()
     assert '"message": "task_stalled", "state": "CopyShard", "run_id": "run-1"' in capfd.readouterr().err
-    call = a_step(dict, monkeypatch)
+    call = a_step(s3, dict, monkeypatch)
     assert call() == {}
     assert ended == [], "this process is a test's"
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")
@@ -129,7 +132,7 @@ def test_a_process_in_which_a_task_stalled_takes_no_other(
 
 def test_a_task_that_ends_is_no_longer_watched(s3: Any, ended: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     before = threading.active_count()
-    call = a_step(dict, monkeypatch)
+    call = a_step(s3, dict, monkeypatch)
     assert [call() for _ in range(3)] == [{}] * 3
     assert threading.active_count() == before
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")
