@@ -54,3 +54,21 @@ def test_what_still_stands_is_unchanged(tmp_path: Path) -> None:
     mounts.run(SPLIT)
     summary = mounts.next_run("run-2").run({"resume_from": "run-1"})
     assert summary["totals"]["unchanged"] == summary["totals"]["listed"]
+
+
+def test_what_no_run_verified_is_verified_where_the_request_asks_for_it(tmp_path: Path) -> None:
+    mounts = filled(tmp_path)
+    assert mounts.run(SPLIT)["status"] == "SUCCEEDED"
+    for path in ("big", "d/f"):
+        before = (mounts.root / path).stat()
+        (mounts.root / path).write_bytes(b"!" * before.st_size)
+        os.utime(mounts.root / path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    mounts = mounts.next_run("run-2")
+    summary = mounts.run({"resume_from": "run-1", "verify": "copied"})
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert summary["totals"]["unchanged"] == summary["totals"]["listed"]
+    assert summary["verification"]["by_class"] == [{"reason": "checksum differs", "entries": 2}]
+    summary = mounts.next_run("run-3").run({"resume_from": "run-2", "verify": "copied"})
+    assert summary["status"] == "SUCCEEDED"
+    assert summary["totals"]["copied"]["entries"] == 2
+    assert held(mounts.root) == held(mounts.source_root)

@@ -21,6 +21,7 @@ from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
+from fanout.shards.done_earlier import is_to_verify
 from fanout.shards.round_records import whole_listing
 from fanout.shards.shard_results import SHARD_FAILED, Absent, copied_big_files
 from fanout.verifying.compared_big_files import compared_big_files
@@ -100,7 +101,7 @@ def _not_verified(shard: Shard, seen: set[int], ledger: Ledger, why: str) -> Ite
     for file in ledger.outcome_files(shard.id):
         if not indexes_of(file.ranges) <= seen:
             for index, outcome in ledger.read_outcomes(file):
-                if index not in seen and outcome.result is Result.COPIED:
+                if index not in seen and is_to_verify(shard, outcome):
                     yield outcome.instead(Reason.NOT_VERIFIED, f"its shard was not verified: {why}")
 
 

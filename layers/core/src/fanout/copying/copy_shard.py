@@ -29,6 +29,7 @@ from fanout.request.plan import Plan
 from fanout.shards.tasks.attempts import TaskProgress, note_throttling, noted
 from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcome, settled_indexes
+from fanout.shards.tasks.settle_done import settle_done
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
 from fanout.work.rates.shared_limiter import SharedLimiter
@@ -39,7 +40,7 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
-    work = copy_blocks if shard.blocks is not None else _copy_entries
+    work = copy_blocks if shard.blocks is not None else settle_done if shard.done else _copy_entries
     return noted("copy", shard, context, lambda: work(shard, context))
 
 

@@ -39,7 +39,7 @@ class Work(Struct, frozen=True):
     ``listed_bytes`` are those of all entries listed. ``compared`` is what ``compare: checksum`` reads at both ends,
     before it copies what differs. ``heads`` are the requests of the listing besides its pages. ``sizes`` are the files
     listed, in groups of about one size each; none: all are alike. ``directories`` are those among ``listed``, ``None``
-    where that is not known.
+    where that is not known. ``done`` is what an earlier run copied and this one verifies, in no figure but those two.
     """
 
     listed: int
@@ -57,6 +57,7 @@ class Work(Struct, frozen=True):
     heads: int = 0
     sizes: tuple[Count, ...] = ()
     directories: int | None = None
+    done: Count = Count()
 
 
 def directories_in(listed: int, sizes: Iterable[Count]) -> int:

@@ -44,7 +44,7 @@ def work_of(
     ``there`` is what the destination holds, and ``compared`` the same where the request compares by checksum: no more
     than that is read there. ``has_directories``: those of the source are listed, as of a mount.
     """
-    copied = [shard for shard in shards if not shard.linked]
+    copied = [shard for shard in shards if not (shard.linked or shard.done)]
     entries = sum(shard.entries for shard in copied if shard.blocks is None) + big_files
     size = sum(shard.bytes for shard in copied)
     return Work(
@@ -57,6 +57,7 @@ def work_of(
         extras=extras,
         held=held or {},
         linked=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.linked), Count()),
+        done=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.done), Count()),
         listed_bytes=listed.bytes,
         compared=Count(min(entries, compared.entries), min(size, compared.bytes)),
         heads=heads,

@@ -76,9 +76,9 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> RequestCo
 
 
 def to_verify(request: Request, work: Work) -> Work:
-    """The work of a verification after the copy: what was copied, or all that was listed."""
+    """The work of a verification after the copy: what was copied, by an earlier run too, or all that was listed."""
     if not request.verifies_after.whole_trees:
-        return work
+        return replace(work, entries=work.entries + work.done.entries, bytes=work.bytes + work.done.bytes)
     return replace(work, entries=max(work.entries, work.listed), bytes=max(work.bytes, work.listed_bytes))
 
 

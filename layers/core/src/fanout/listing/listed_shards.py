@@ -9,7 +9,7 @@ from fanout.ledger.rows import name_row
 from fanout.model.columns import FileColumns, Listed, count_and_bytes
 from fanout.model.entry import Entry
 from fanout.model.segment import Segment
-from fanout.model.shard import BigFile, Name, Shard, block_bytes_of
+from fanout.model.shard import BigFile, Lot, Name, Shard, block_bytes_of
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
@@ -17,9 +17,7 @@ from fanout.shards.packing import Packer
 from fanout.shards.round_records import ListedBigFile
 from fanout.work.context import Context
 
-# By what holds them, and whether they are linked: what is held is in shards of its own, and what is linked.
-_Lot = tuple[str, bool]
-_FILES: _Lot = ("", False)
+_FILES = Lot()
 
 
 class ListedShards:
@@ -28,12 +26,12 @@ class ListedShards:
     def __init__(self, plan: Plan, segment: Segment, context: Context, crowds: Crowds) -> None:
         self._plan, self._ledger, self._crowds = plan, context.ledger, crowds
         self._name = f"{segment.id}-{context.nonce}"
-        self._packers: dict[_Lot, Packer] = {}
+        self._packers: dict[Lot, Packer] = {}
         self._written = 0
         self.full: list[Shard] = []
 
-    def add(self, entry: Entry, *, linked: bool = False) -> None:
-        lot = (entry.held, linked)
+    def add(self, entry: Entry, *, linked: bool = False, done: bool = False) -> None:
+        lot = Lot(entry.held, linked, done)
         full = self._packer(lot).add(entry)
         if full is not None:
             self.full.append(self._write(full, lot))
@@ -47,22 +45,22 @@ class ListedShards:
         rests = ((lot, rest) for lot, packer in sorted(self._packers.items()) if (rest := packer.rest()))
         return [self._write(rest, lot) for lot, rest in rests]
 
-    def _packer(self, lot: _Lot) -> Packer:
+    def _packer(self, lot: Lot) -> Packer:
         packer = self._packers.get(lot)
         if packer is None:
-            rates = self._plan.rates.of(linked=lot[1])
+            rates = lot.rates(self._plan.rates)
             packer = self._packers[lot] = Packer(rates, self._plan.request.limits.shard_seconds)
         return packer
 
-    def _write(self, listed: list[Listed], lot: _Lot) -> Shard:
+    def _write(self, listed: list[Listed], lot: Lot) -> Shard:
         shard_id = f"{self._name}-{self._written:04d}"
         self._written += 1
         entries, size = count_and_bytes(listed)
-        self._crowds.add(listed)
+        if not lot.done:
+            self._crowds.add(listed)
         key = self._ledger.write_shard(shard_id, listed)
-        held, linked = lot
-        seconds = round(self._plan.rates.of(linked=linked).seconds(entries, size), 3)
-        return Shard(shard_id, key, entries, size, seconds, held=held, linked=linked)
+        seconds = round(lot.rates(self._plan.rates).seconds(entries, size), 3)
+        return Shard(shard_id, key, entries, size, seconds, **lot._asdict())
 
 
 _NAMES_PER_FILE = 50_000

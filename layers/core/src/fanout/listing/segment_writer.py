@@ -38,8 +38,7 @@ class SegmentWriter:
     """Collects what one ListSegment finds, and writes it in files of bounded size."""
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
-        self._plan, self._segment, self._context = plan, segment, context
-        self._source = source
+        self._plan, self._segment, self._context, self._source = plan, segment, context, source
         self._began = context.clock.now()
         self._to_files = not plan.request.destination.is_keyed
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
@@ -49,11 +48,9 @@ class SegmentWriter:
         self._big_files = BegunBigFiles(plan, segment, context, source, destination)
         self._outcomes = ListedOutcomes(plan, segment, context)
         self.settle = self._outcomes.settle
-        self._extras: list[Outcome] = []
-        self._implied = ImpliedDirectories()
+        self._extras, self._implied = list[Outcome](), ImpliedDirectories()
         self.index = IndexWriter(plan, segment, context)
-        self._sizes = Sizes()
-        self._crowds = Crowds()
+        self._sizes, self._crowds = Sizes(), Crowds()
         self._copies = ListedShards(plan, segment, context, self._crowds)
         self._names = NamesWriter(segment, context, self._crowds)
         deletes = lists_extras(plan.request)
@@ -74,8 +71,7 @@ class SegmentWriter:
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
-        self.heads = 0
-        self.complete = True
+        self.heads, self.complete = 0, True
         self.directories: list[str] = []
 
     def begin(self, entry: Entry) -> None:
@@ -177,6 +173,11 @@ class SegmentWriter:
         else:
             self._pack(entry, linked=linked)
 
+    def verify(self, entry: Entry) -> None:
+        """Put an entry into a shard that an earlier run copied and did not verify."""
+        self._place(entry)
+        self._pack(entry, done=True)
+
     def unchanged(self, entry: Entry) -> None:
         """Take an entry that is right, unless it is a directory into which something may yet be written."""
         self._place(entry)
@@ -200,9 +201,9 @@ class SegmentWriter:
             self._undecided.discard(directory.path)
             self._pack(directory)
 
-    def _pack(self, entry: Entry, *, linked: bool = False) -> None:
+    def _pack(self, entry: Entry, *, linked: bool = False, done: bool = False) -> None:
         self.to_copy.add(entry.size)
-        self._copies.add(entry, linked=linked)
+        self._copies.add(entry, linked=linked, done=done)
 
     def name(self, name: Name) -> None:
         """Keep a name of a file that has several; they are grouped when the segment is closed."""
@@ -245,8 +246,8 @@ class SegmentWriter:
 
     def _is_implied(self, directory: Entry) -> bool:
         """Whether keys of the source lie below the directory; on a mount each directory is an entry."""
-        is_keyed = self._plan.request.source.is_keyed
-        return is_keyed and next(self._source.list(Segment("", directory.path)), None) is not None
+        below = self._source.list(Segment("", directory.path))
+        return self._plan.request.source.is_keyed and next(below, None) is not None
 
     def close(self, left: list[Segment], matched: list[str] | None) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.

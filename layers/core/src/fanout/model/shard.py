@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -32,10 +33,6 @@ class Rates(Struct, frozen=True):
         """Predicted seconds for each of entries by their bytes."""
         one, rate = self.seconds_per_entry, self.bytes_per_second
         return [one + size / rate for size in sizes]
-
-    def of(self, *, linked: bool) -> Rates:
-        """The rates of entries that are copied, or of those that are linked, of which no byte passes."""
-        return Rates(self.seconds_per_entry, inf) if linked else self
 
 
 class Name(Struct, frozen=True):
@@ -87,12 +84,25 @@ class Receipt(Struct, frozen=True):
     sha256: str = ""
 
 
+class Lot(NamedTuple):
+    """Entries that are held, linked and done alike: see ``Shard``."""
+
+    held: str = ""
+    linked: bool = False
+    done: bool = False
+
+    def rates(self, rates: Rates) -> Rates:
+        """The rates of its entries: no byte passes of those that are linked or done."""
+        return Rates(rates.seconds_per_entry, inf) if self.linked or self.done else rates
+
+
 class Shard(Struct, frozen=True, omit_defaults=True):
     """A shard as the other states know it: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
     ``held`` is what holds its entries, and must be made to give them back first; empty for nothing.
     ``linked``: the published version holds its entries as they are, so that the new one gets names of their files.
+    ``done``: an earlier run copied its entries and did not verify them, so that this one only verifies them.
     """
 
     id: PlainName
@@ -103,6 +113,12 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     blocks: tuple[int, int] | None = None
     held: str = field(default="", name="archive")
     linked: bool = False
+    done: bool = False
+
+    @property
+    def lot(self) -> Lot:
+        """Entries of different lots are in different shards."""
+        return Lot(self.held, self.linked, self.done)
 
     @property
     def items(self) -> int:

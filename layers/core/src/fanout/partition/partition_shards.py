@@ -221,13 +221,12 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
     names = {shard.id for shard in kept}
     rest = [shard for shard in loose if shard.id not in names]
     joined: list[Shard] = []
-    # What is held, or linked, is joined with its own kind.
-    for held, linked in sorted({(shard.held, shard.linked) for shard in rest}):
-        rates = plan.rates.of(linked=linked)
-        own = [shard for shard in rest if (shard.held, shard.linked) == (held, linked)]
+    for lot in sorted({shard.lot for shard in rest}):
+        rates = lot.rates(plan.rates)
+        own = [shard for shard in rest if shard.lot == lot]
         for listed in pack(chain.from_iterable(map(ledger.read_listed, own)), rates, target):
             shard = _write_shard(f"joined-{len(joined):06d}", listed, rates, ledger)
-            joined.append(replace(shard, held=held, linked=linked))
+            joined.append(replace(shard, **lot._asdict()))
     return kept + joined
 
 

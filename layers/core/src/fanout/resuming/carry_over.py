@@ -12,6 +12,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, name_from_row
@@ -29,12 +30,14 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.resuming import rules
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
 from fanout.resuming.taken_over import ChangesSince, DoneEntry, TakenOver
+from fanout.shards.done_earlier import is_to_verify
 from fanout.shards.held import look_at_held
 from fanout.work.context import Context
 
@@ -76,6 +79,7 @@ class _Carrier:
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
         self._known = EarlierOutcomes(earlier)
+        self._verifies = plan.request.verifies_after is Verify.COPIED
         self._apart = plan.request.between_mounts
         self._alone = plan.request.source.is_keyed or plan.request.manifest is not None
         self._look = look_at_held(plan, context)
@@ -119,8 +123,8 @@ class _Carrier:
             elif rules.carried(outcome) is None:
                 self._list_again(outcome.path, unlistable=outcome.reason is Reason.UNLISTABLE)
             else:
-                self._settle(entry_of(outcome), outcome, pinned=False, by=self._began)
-
+                proven = not self._known.needs_proof(outcome)
+                self._settle(entry_of(outcome), outcome, pinned=False, by=self._began, proven=proven)
         self._rows_again(absent)
 
     def _rows_again(self, absent: list[Outcome]) -> None:
@@ -142,14 +146,17 @@ class _Carrier:
 
     def _shard(self, shard: Shard) -> None:
         outcomes, times = timed_outcomes_of(shard.id, self._earlier)
-        differs = self._known.different(shard)
+        proofs = self._known.proofs(shard)
         again: list[Entry] = []
         denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
+            if outcome is None and shard.done:  # it was not settled, and is there no less
+                outcome = Outcome.because(entry, Reason.DONE_EARLIER)
             if outcome is not None and rules.carried(outcome) is not None:
-                differs_there, by = index in differs, times[index]
-                self._settle(entry, outcome, linked=shard.linked, differs=differs_there, by=by)
+                differs, by = index in proofs.different, times.get(index, self._began)
+                proven = index in proofs.equal or not is_to_verify(shard, outcome)
+                self._settle(entry, outcome, linked=shard.linked, differs=differs, by=by, proven=proven)
             elif self._look is not None and outcome is not None and outcome.reason in _HELD:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
@@ -167,7 +174,9 @@ class _Carrier:
 
     def _copy_again(self, entry: Entry, linked: bool) -> None:
         """Copy an entry that the earlier run had copied: where it was held it may be back, or not."""
-        if self._look is not None:
+        if entry.inode:
+            self._name(Name(entry, unchanged=False, inode_there=""))
+        elif self._look is not None:
             self._look_and_copy([entry])
         else:
             self._copy(entry, "", linked=linked)
@@ -189,17 +198,19 @@ class _Carrier:
         there = self._taken.still_there([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
         whole: defaultdict[str, bool] = defaultdict(lambda: True)
-        differs = self._known.different_names(part.copies)
+        equal, different = self._known.proven_names(part.copies)
         for (entry, first, outcome), is_there in zip(named, there, strict=True):
             file = f"copied {first}" if first else f"right {entry.inode}"
             files[file].append((entry, outcome))
             whole[file] &= is_there and (not first or (outcome is not None and rules.carried(outcome) is not None))
-            whole[file] &= entry.path not in differs
+            whole[file] &= entry.path not in different
         for file, names in files.items():
             if whole[file]:
                 for entry, outcome in names:
                     reason, message = (rules.carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
-                    self._taken.settle(DoneEntry(entry, reason, message, pinned=True))
+                    copied = outcome is not None and outcome.result is Result.COPIED and entry.path == first
+                    proven = not (self._verifies and copied) or entry.path in equal
+                    self._taken.settle(DoneEntry(entry, reason, message, pinned=True, proven=proven))
                 continue
             denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
             listed = [entry for entry, _ in names]
@@ -215,8 +226,12 @@ class _Carrier:
         big = self._earlier.read_big_file(part.key)
         outcome = self._known.big_files.get(big.id)
         if part.counted and outcome is not None and rules.carried(outcome) is not None:
-            differs = self._known.is_different(part.key)
-            self._settle(big.entry, outcome, differs=differs, by=self._known.big_file_times.get(big.id, 0.0))
+            equal = self._known.proof_of_big_file(part.key)
+            proven = bool(equal) or outcome.result is not Result.COPIED
+            # One function cannot read it to verify it.
+            too_large = self._verifies and not proven and big.entry.size > tuning.COMPARE_BYTES
+            by = self._known.big_file_times.get(big.id, 0.0)
+            self._settle(big.entry, outcome, differs=equal is False or too_large, by=by, proven=proven)
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
@@ -245,12 +260,15 @@ class _Carrier:
         linked: bool = False,
         differs: bool = False,
         by: float = 0.0,
+        proven: bool = True,
     ) -> None:
         counts_as = rules.carried(outcome)
         assert counts_as is not None
         reason, message = counts_as
         if reason.result is Result.UNCHANGED or reason is Reason.KEPT:
-            self._taken.add(DoneEntry(entry, reason, message, pinned, linked, differs, by))
+            self._taken.add(
+                DoneEntry(entry, reason, message, pinned, linked, differs, by, proven or not self._verifies)
+            )
         else:
             self._count(entry)
             self._writer.settle(entry, reason, message)

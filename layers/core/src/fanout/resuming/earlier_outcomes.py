@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
+
+from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
-from fanout.model.outcome import TROUBLE
+from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.resuming.earlier_run import outcomes_of
 from fanout.resuming.rules import CarriedLinks
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import big_file_outcomes, big_file_times
+
+
+class Proofs(Struct, frozen=True):
+    """The indexes of what was verified, by the result."""
+
+    equal: Set[int]
+    different: Set[int]
 
 
 class EarlierOutcomes:
@@ -25,12 +34,15 @@ class EarlierOutcomes:
         self._earlier = earlier
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
 
-    def different(self, shard: Shard) -> set[int]:
-        """The copied entries, or blocks, of a shard that the earlier run verified and found different."""
-        if not self._verified:
-            return set()
-        verified = outcomes_of(keys.verified_id(shard.id), self._earlier)
-        return {index for index, outcome in verified.items() if outcome.result in TROUBLE}
+    def proofs(self, shard: Shard) -> Proofs:
+        """The copied entries, or blocks, of a shard that the earlier run verified."""
+        verified = outcomes_of(keys.verified_id(shard.id), self._earlier) if self._verified else {}
+        different = {index for index, outcome in verified.items() if outcome.result in TROUBLE}
+        return Proofs(verified.keys() - different, different)
+
+    def needs_proof(self, outcome: Outcome) -> bool:
+        """Whether an entry that needed no copy was copied by a run before, and verified by none."""
+        return outcome.reason is Reason.DONE_EARLIER and not self._verified
 
     def named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
         """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
@@ -43,16 +55,24 @@ class EarlierOutcomes:
         for index, (entry, first) in enumerate(self._earlier.read_links(links)):
             yield entry, first, outcomes.get(index)
 
-    def different_names(self, copies: Shard | None) -> set[str]:
-        """The paths of such entries."""
-        indexes = self.different(copies) if copies is not None else set()
-        if copies is None or not indexes:
-            return set()
-        return {entry.path for index, entry in enumerate(self._earlier.read_shard(copies)) if index in indexes}
+    def proven_names(self, copies: Shard | None) -> tuple[set[str], set[str]]:
+        """The paths of entries that were verified and are equal, and of those that are different."""
+        proofs = self.proofs(copies) if copies is not None else Proofs(set(), set())
+        if copies is None or not (proofs.equal or proofs.different):
+            return set(), set()
+        paths = [entry.path for entry in self._earlier.read_shard(copies)]
+        return {paths[index] for index in proofs.equal}, {paths[index] for index in proofs.different}
 
-    def is_different(self, big_file: str) -> bool:
-        """Whether the earlier run verified blocks of the big file of a key and found one different."""
-        return self._verified and any(map(self.different, self._parts_of_big_files.get(big_file, ())))
+    def proof_of_big_file(self, big_file: str) -> bool | None:
+        """Whether the earlier run found the big file of a key equal; ``None`` where it did not verify all its blocks.
+
+        One block that is different is enough.
+        """
+        parts = self._parts_of_big_files.get(big_file, ()) if self._verified else ()
+        proofs = [(part.items, self.proofs(part)) for part in parts]
+        if any(proof.different for _, proof in proofs):
+            return False
+        return True if proofs and all(len(proof.equal) == items for items, proof in proofs) else None
 
     @cached_property
     def big_files(self) -> Mapping[str, Outcome]:

@@ -7,6 +7,8 @@
 | copied or unchanged, gone or changed      | copied again                                      |
 | copied, and ``verify: copied`` found that |                                                   |
 | it differs                                | copied again                                      |
+| copied, and not verified yet, in a run    |                                                   |
+| with ``verify: copied``                   | unchanged, and verified; over 8 GiB: copied again |
 | left as it is by ``overwrite``            | the same again, or copied where it is gone        |
 | skipped, rejected                         | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |

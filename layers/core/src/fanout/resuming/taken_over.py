@@ -27,6 +27,7 @@ class DoneEntry(Struct, frozen=True):
 
     ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
     ``differs`` if the earlier run's verification found it different: it is copied again, whatever is there.
+    ``proven`` unless this run is to verify it.
     ``by`` is when the destination held it, in seconds since 1970; 0 where the earlier run did not say.
     """
 
@@ -37,6 +38,7 @@ class DoneEntry(Struct, frozen=True):
     linked: bool = False
     differs: bool = False
     by: float = 0.0
+    proven: bool = True
 
 
 class ChangesSince(Struct, frozen=True):
@@ -96,22 +98,33 @@ class TakenOver:
             self.close()
 
     def settle(self, done: DoneEntry) -> None:
-        """Settle an entry whose copy is there."""
+        """Settle an entry whose copy is there, or have it verified."""
         self._writer.listed.add(done.entry.size)
-        self._writer.settle(done.entry, done.reason, done.message)
+        if done.proven:
+            self._writer.settle(done.entry, done.reason, done.message)
+        else:
+            self._writer.verify(replace(done.entry, held=""))
 
     def close(self) -> None:
         """Look at all that is held."""
         held, self._held = [self._placed(one) for one in self._held], []
         lost: list[tuple[DoneEntry, Entry | None]] = []
+        unpinned: list[DoneEntry] = []
         there = self._look(one.entry.placed.path for one in held)
         for one in held:
             found = there.get(one.entry.placed.path)
-            if found is not None and self._is_there(one, found):
+            if found is None or not self._is_there(one, found):
+                lost.append((one, found))
+            elif one.pinned or one.proven:
                 self.settle(one)
             else:
-                lost.append((one, found))
+                unpinned.append(one)
         self._copy_again(lost)
+        for one, source in self._sources(unpinned):
+            if source is None:
+                self._list_again(one.entry.path)
+            else:
+                self.settle(replace(one, entry=replace(source, target=one.entry.target)))
 
     def _is_there(self, done: DoneEntry, found: Entry) -> bool:
         if done.reason is Reason.KEPT:  # ``overwrite`` left it, whatever it is
@@ -138,12 +151,15 @@ class TakenOver:
             if one.pinned:
                 self._copy(self._replacing(one.entry, found), one.linked)
         unpinned = [(one, found) for one, found in lost if not one.pinned]
+        sources = self._sources([one for one, _ in unpinned])
+        for (one, found), (_, source) in zip(unpinned, sources, strict=True):
+            self._copy_from(source, one.entry, found)
+
+    def _sources(self, unpinned: list[DoneEntry]) -> list[tuple[DoneEntry, Entry | None]]:
         if not unpinned:
-            return
+            return []
         with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="source") as pool:
-            sources = pool.map(self._at_source, [one.entry for one, _ in unpinned])
-            for (one, found), source in zip(unpinned, sources, strict=True):
-                self._copy_from(source, one.entry, found)
+            return list(zip(unpinned, pool.map(self._at_source, [one.entry for one in unpinned]), strict=True))
 
     def _at_source(self, entry: Entry) -> Entry | None:
         """The entry as the source holds it now; ``None`` where a listing has to look."""

@@ -33,6 +33,8 @@ def pack_shard(shard: Shard, context: Context) -> Json:
     An entry that cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
     temporary reasons.
     """
+    if shard.done:
+        return {"cursor": 0, "done": False}
     if shard.blocks is not None:
         return {"cursor": _pack_blocks(shard, context).cursor, "done": False}
     task = ShardTask("pack", "staged", shard, context)

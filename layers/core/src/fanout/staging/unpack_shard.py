@@ -16,6 +16,7 @@ from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import TaskProgress, noted
 from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import settled_indexes
+from fanout.shards.tasks.settle_done import settle_done
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
@@ -50,6 +51,8 @@ def unpack_shard(shard: Shard, context: Context) -> Json:
 
 def _unpack_entries(shard: Shard, context: Context) -> tuple[TaskProgress, bool]:
     """Outcomes so far, and whether staged entries are left."""
+    if shard.done:
+        return settle_done(shard, context), False
     task = ShardTask("copy", "copied", shard, context)
     ledger, staged = task.ledger, staged_entries(task.ledger.staged(), shard.id)
     left = task.left(enumerate(ledger.read_shard(shard)), settled_indexes(shard, ledger))

@@ -6,14 +6,14 @@
 | `sync`           | again: finds done unchanged    | again, with a higher limit                           |
 | any other        | keeps nothing: again, with a higher limit | the same                                  |
 
-A run got further if it copied or deleted an entry; one that another resumes also if it listed or proved an entry that
-no run before it in its chain had, or read a block for a proof. What another run would list and compare again is not
-further.
+A run got further if it copied or deleted an entry; one that another resumes also if it listed, proved or verified an
+entry that no run before it in its chain had, or read a block for a proof. What another run would list and compare
+again is not further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from fanout.books.run_books import RunBooks
@@ -89,7 +89,7 @@ def _got_further(found: RunBooks, deleted: ShardResult, ledger: Ledger, *, resum
     done = found.books.by_result[Result.COPIED] + deleted.results[Result.DELETED]
     if done.entries or not resumable:
         return done.entries > 0
-    return _listed_anew(ledger) or _proven_anew(ledger.verification())
+    return _listed_anew(ledger) or _verified_anew(found.shards, ledger) or _proven_anew(ledger.verification())
 
 
 def _listed_anew(ledger: Ledger) -> bool:
@@ -102,6 +102,12 @@ def _listed_anew(ledger: Ledger) -> bool:
         if any(not one.carried and keys.segment_key(one.id) in listed for one in segments):
             return True
     raise AssertionError
+
+
+def _verified_anew(shards: Sequence[Shard], ledger: Ledger) -> bool:
+    """Whether a copy was verified: none is a second time, unless it is there no more."""
+    files = (file for shard in shards for file in ledger.outcome_files(keys.verified_id(shard.id)))
+    return any(file.results[Result.COPIED].entries for file in files)
 
 
 def _proven_anew(comparison: Ledger) -> bool:

@@ -23,6 +23,7 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
+from fanout.shards.done_earlier import is_to_verify
 from fanout.shards.entry_report import report_done
 from fanout.shards.held import held_prefix
 from fanout.shards.partitioned import link_differences
@@ -206,9 +207,9 @@ def _verify(
 
 
 def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
-    """The indexes of a shard's entries that were copied."""
+    """The indexes of a shard's entries that were copied, by this run or the one that it resumes."""
     outcomes = (pair for file in ledger.outcome_files(shard.id) for pair in ledger.read_outcomes(file))
-    return frozenset({index: outcome for index, outcome in outcomes if outcome.result is Result.COPIED})
+    return frozenset(index for index, outcome in outcomes if is_to_verify(shard, outcome))
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, ToCompare]:
