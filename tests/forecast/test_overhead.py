@@ -38,7 +38,7 @@ def test_a_rate_makes_functions_look_twice_as_often_and_at_each_other() -> None:
 def test_deleting_by_hand() -> None:
     asked = parse_request({"source": "efs:///a", "destination": "efs:///b", "mode": "sync"}, ("data",), 100)
     found = deletion(asked, 10, Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
-    assert found.overhead == Overhead(32 + 3 * 5, 8 + 3 * 4, 0.0, 50 * 1.769, 2 + 3, 7 + 3 * 4)
+    assert found.overhead == Overhead(36 + 3 * 5, 8 + 3 * 4, 0.0, 50 * 1.769, 2 + 3, 7 + 3 * 4)
     assert found.requests.gets == 9
     assert deletion(asked, 0, Deleting()) == PhaseCost()
     assert deletion_loads(asked, 10) == {"data": Load(20, 2 * 40_960, 10, 40_960)}

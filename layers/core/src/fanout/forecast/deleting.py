@@ -37,12 +37,17 @@ DELETE_OBJECTS_SECONDS = 0.5
 # Of the deletion of extras, and of what was proven: who deletes reads what each shard proved.
 DELETING = {
     False: Overheads(
-        Overhead(gets=32, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)
+        Overhead(gets=36, puts=8, calls=2, transitions=7), Overhead(gets=5, puts=4, calls=1, transitions=4)
     ),
     True: Overheads(
-        Overhead(gets=40, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)
+        Overhead(gets=41, puts=10, calls=2, transitions=7), Overhead(gets=9, puts=5, calls=1, transitions=4)
     ),
 }
+# More of what was proven, where it goes from a mount, and where its copy lies on one.
+PROVEN_FROM_MOUNT, PROVEN_ON_MOUNT = (
+    Overheads(Overhead(gets=29), Overhead(gets=5)),
+    Overheads(Overhead(gets=15), Overhead(gets=1)),
+)
 
 
 class Deleting(Struct, frozen=True):
@@ -77,8 +82,11 @@ def deletion(request: Request, extras: int, found: Deleting, directories: float 
     """
     if not found.shards:
         return PhaseCost()
-    steps = DELETING[request.course.deletes_proven]
-    overhead = steps.run + steps.shard * found.shards
+    proven = request.course.deletes_proven
+    steps = [DELETING[proven]]
+    steps += [PROVEN_FROM_MOUNT] * (proven and not request.source.is_keyed)
+    steps += [PROVEN_ON_MOUNT] * (proven and not request.destination.is_keyed)
+    overhead = sum((one.run + one.shard * found.shards for one in steps), Overhead())
     overhead += Overhead(gb_seconds=found.function_seconds * request.function.gigabytes)
     loads = deletion_loads(request, extras)
     tasks = found.shards if request.course.deletes_proven else found.shards + 1  # one sees to the directories

@@ -18,7 +18,7 @@ from fanout.request.request import Request
 
 # Requests to the work bucket, calls and states of a verification after the copy: in all, of whole trees besides, and of
 # a shard (as ``forecast.way`` has those of a copy).
-AROUND, WHOLE_TREES = Overhead(transitions=2), Overhead(gets=44, puts=12, calls=4, transitions=7)
+AROUND, WHOLE_TREES = Overhead(transitions=2), Overhead(gets=48, puts=12, calls=4, transitions=7)
 SHARD = Overhead(gets=10, puts=7, calls=1, transitions=4)
 
 

@@ -80,30 +80,31 @@ ROUND = Overhead(gets=12, puts=2, calls=1, transitions=5)
 SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
 RUNS = {
     "copy": Overheads(
-        Overhead(gets=54, puts=34, calls=5, transitions=11),
-        Overhead(gets=7, puts=6, calls=1, transitions=4),
+        Overhead(gets=38, puts=34, calls=5, transitions=11),
+        Overhead(gets=8, puts=6, calls=1, transitions=4),
     ),
     "verify": Overheads(
-        Overhead(gets=14, puts=18, calls=4, transitions=5),
+        Overhead(gets=18, puts=18, calls=4, transitions=5),
         Overhead(gets=8, puts=7, calls=1, transitions=4),
     ),
 }
 AROUND_SHARDS = {"copy": Overhead(gets=1, transitions=9), "verify": Overhead(transitions=4)}
-# More where the destination is a mount, and where a function sees one of two.
+# More where the destination is a mount, where the source of a copy is, and where a function sees one of two.
 TO_MOUNT = {
-    "copy": Overheads(Overhead(gets=6, puts=2)),
+    "copy": Overheads(Overhead(gets=31, puts=2), Overhead(gets=1)),
     "verify": Overheads(Overhead(gets=4, puts=1), Overhead(gets=1, puts=1)),
 }
+FROM_MOUNT = Overheads(Overhead(gets=3), Overhead(gets=1))
 BETWEEN_MOUNTS = {
-    "copy": Overheads(Overhead(gets=25, calls=2, transitions=4), Overhead(gets=8, puts=6, calls=1, transitions=1)),
+    "copy": Overheads(Overhead(gets=23, calls=2, transitions=4), Overhead(gets=12, puts=6, calls=1, transitions=1)),
     "verify": Overheads(
-        Overhead(gets=27, puts=6, calls=2, transitions=4), Overhead(gets=8, puts=2, calls=1, transitions=2)
+        Overhead(gets=30, puts=6, calls=2, transitions=4), Overhead(gets=8, puts=2, calls=1, transitions=2)
     ),
 }
 # By function of a run that goes the short way to a mount, and leaves an index; of each shard but its first.
 SHORT = {
     "PlanTransfer": Overhead(gets=4, puts=10, calls=1, transitions=2),
-    "ShortWay": Overhead(gets=13, puts=26, calls=1, transitions=2),
+    "ShortWay": Overhead(gets=16, puts=26, calls=1, transitions=2),
     "SummariseTransfer": Overhead(gets=27, puts=9, calls=1, transitions=3),
 }
 SHORT_SHARD = Overhead(gets=3, puts=5)
@@ -155,6 +156,7 @@ def ordinary(request: Request, shards: int) -> Overhead:
     """A run with so many shards that goes the ordinary way, besides its rounds."""
     work = "verify" if request.course.compares else "copy"
     more = [TO_MOUNT[work]] * (not request.destination.is_keyed) + [BETWEEN_MOUNTS[work]] * request.between_mounts
+    more += [FROM_MOUNT] * (work == "copy" and not request.source.is_keyed)
     around = AROUND_SHARDS[work] if shards else Overhead()
     return sum((one.run + one.shard * shards for one in (RUNS[work], *more)), around)
 
