@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import sys
 import tempfile
 import time
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.adversary.publishers import Publishers
 from tests.adversary.runner import Outcome, carry_out
 from tests.adversary.script import Script
 from tests.adversary.worlds import script_of
@@ -83,6 +85,11 @@ def _some(first: int, directory: Path, until: float) -> Tally:
         if time.monotonic() >= until:  # of all processes of a machine
             break
         tally.add(seed, carry_out(script_of(seed), directory / str(seed)))
+    published = directory / f"published-{first}"
+    published.mkdir()
+    for finding in Publishers(first, published).carry_out(8):
+        tally.broken.setdefault(first, []).append(f"{finding.kind}: {finding.text}")
+    shutil.rmtree(published)
     return tally
 
 

@@ -78,16 +78,24 @@ def test_a_publisher_that_goes_on_keeps_what_was_live_when_it_began(
     assert (os.readlink(world.mount / "site/current"), there(world)) == ("versions/v2", ["v1", "v2"])
 
 
-@pytest.mark.parametrize("moment", ["before the run", "before the switch"])
-def test_the_version_that_somebody_switched_to_by_hand_stays(world: PublishingWorld, moment: str) -> None:
+@pytest.mark.parametrize("moment", ["before the run", "before the switch", "after the note"])
+def test_the_version_that_somebody_switched_to_by_hand_stays(
+    world: PublishingWorld, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.publish(KEEP_TWO)
     for number in (2, 3):
         world.following(f"v{number}").publish({**REQUEST, "publish": {"link": "current", "keep": 3}})
     fourth = world.following("v4")
 
+    switch = PosixVersions.switch
+
     def by_hand() -> None:
         (world.mount / "site/current").unlink()
         (world.mount / "site/current").symlink_to("versions/v1")
+
+    def late(versions: PosixVersions) -> str:
+        by_hand()
+        return switch(versions)
 
     if moment == "before the run":
         by_hand()
@@ -96,8 +104,12 @@ def test_the_version_that_somebody_switched_to_by_hand_stays(world: PublishingWo
         fourth.list_all(fourth.plan(KEEP_TWO))
         fourth.copy_all()
         fourth.finish_all(deletes=True)
-        by_hand()
-        fourth.switch()
+        with monkeypatch.context() as patch:
+            if moment == "after the note":
+                patch.setattr(PosixVersions, "switch", late)
+            else:
+                by_hand()
+            fourth.switch()
     assert {"v1", "v4"} <= set(there(world))
     fifth = after(fourth, "v5", 1)
     fifth.publish(KEEP_ONE)

@@ -138,7 +138,7 @@ def test_a_function_that_was_frozen_before_its_step_changes_nothing_after_a_late
         rename(source, target, **places)
 
     monkeypatch.setattr(os, "rename", frozen)
-    steps: dict[str, Callable[[], None]] = {
+    steps: dict[str, Callable[[], object]] = {
         "note": lambda: old.note(b"late"),
         "switch": old.switch,
         "begin": old.begin,
@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_link_and_notes(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    asked: list[tuple[str, Callable[[], None]]] = [
+    asked: list[tuple[str, Callable[[], object]]] = [
         ("write", lambda: versions.note(b"whole")),
         ("symlink", versions.switch),
     ]

@@ -47,8 +47,8 @@ class Versions(Protocol):
     def note(self, data: bytes) -> None:
         """Note of the run's version that it is whole."""
 
-    def switch(self) -> None:
-        """Have the link name the run's version, at once."""
+    def switch(self) -> str:
+        """Have the link name the run's version, at once; returns the version that it named, empty for none."""
 
     def retire(self, version: str) -> None:
         """Take a version away at once; one that the link names stays."""

@@ -106,10 +106,9 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
         if version not in notes:  # a function of a run that was stopped removed it, before it was fenced
             raise version_is_gone(plan)
         if before != version:
-            again = replace(notes[version], published_at=context.clock.now())
-            named = found_before.named, versions.published()
-            versions.note(json.encode(noted_next(again, notes, named)))
-        versions.switch()
+            _switch(replace(notes[version], published_at=context.clock.now()), versions, found_before.named)
+        else:
+            versions.switch()
         return Published(version, before, publish.link, context.clock.now(), Count())
     found = books_if_whole(plan, ledger)
     if found is None:
@@ -118,11 +117,18 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
     # Where the link cannot be switched, the version is not noted as published either.
-    named = found_before.named, versions.published()
     note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own)
-    versions.note(json.encode(noted_next(note, notes_of(versions), named)))
-    versions.switch()
+    _switch(note, versions, found_before.named)
     return Published(version, before, publish.link, note.published_at, linked)
+
+
+def _switch(note: VersionNote, versions: Versions, named_before: str) -> None:
+    """Note a version and switch to it. The note has all that the link named until then, as far as the run saw it."""
+    named = {named_before, versions.published()}
+    versions.note(json.encode(noted_next(note, notes_of(versions), named)))
+    replaced = versions.switch()
+    if replaced not in {*named, note.version}:  # somebody switched the link by hand since
+        versions.note(json.encode(noted_next(note, notes_of(versions), [replaced])))
 
 
 def _look(plan: Plan, versions: Versions, context: Context) -> None:

@@ -138,11 +138,12 @@ class PosixVersions:
             with suppress(FileNotFoundError):
                 os.unlink(f"{_BEGUN}{self._version}", dir_fd=above)
 
-    def switch(self) -> None:
+    def switch(self) -> str:
         if self.held() is None:
             raise InvalidRequest("destination", f"/{self._above}{self._version} was removed", "start a new run")
-        if self.published() == self._version:
-            return
+        replaced = self.published()
+        if replaced == self._version:
+            return replaced
         staged_directory, name = self._staging.place()
         with (
             self._translated("switching"),
@@ -151,6 +152,7 @@ class PosixVersions:
         ):
             os.symlink(f"{VERSIONS}/{self._version}", name, dir_fd=staged)
             _rename(staged, name, root, self._link)
+        return replaced
 
     def retire(self, version: str) -> None:
         one_name(version)
