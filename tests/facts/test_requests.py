@@ -17,7 +17,7 @@ from fanout.adapters.s3.metadata import to_headers, write_headers
 from fanout.adapters.s3.object_archive import restore_object
 from fanout.model.entry import NOTHING_THERE, Attributes
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import BucketOptions
+from fanout.request.parts.bucket_options import BucketOptions
 from tests.facts.models import REPO
 from tests.facts.strict import wrong_request
 

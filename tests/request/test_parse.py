@@ -11,7 +11,7 @@ from fanout.model.location import MountLocation, S3Location
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ContentType, ObjectOptions
-from fanout.request.options import BucketOptions
+from fanout.request.parts.bucket_options import BucketOptions
 from fanout.request.parts.limits import DeleteGuard
 from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan

@@ -25,37 +25,30 @@ TROUBLE = (Result.FAILED, Result.REJECTED)
 _Reasoned = tuple[str, Result, str, bool]
 
 
-def _skipped(words: str, remedy: str = "") -> _Reasoned:
-    return words, Result.SKIPPED, remedy, False
+def _reasoned(result: Result, words: str, remedy: str = "", is_name: bool = False) -> _Reasoned:
+    return words, result, remedy, is_name
 
 
-def _rejected(words: str, remedy: str, is_name: bool = False) -> _Reasoned:
-    return words, Result.REJECTED, remedy, is_name
-
-
-def _failed(words: str, remedy: str) -> _Reasoned:
-    return words, Result.FAILED, remedy, False
-
-
+_skipped = partial(_reasoned, Result.SKIPPED)
+_rejected = partial(_reasoned, Result.REJECTED)
+_failed = partial(_reasoned, Result.FAILED)
 _name = partial(_rejected, is_name=True)
-_RENAME = "rename the object, then start the transfer again; or request on_conflict: escape"
+_AGAIN = "then start the transfer again"
+_RENAME = f"rename the object, {_AGAIN}; or request on_conflict: escape"
 _NOBODY_WRITES = "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
 _COPY_IT = "copy it: start a transfer with mode copy and compare always"
 
 
 class Reason(StrEnum):
-    """Why an entry is not copied: code (the member's name), words, result, remedy. The one table of them.
-
-    The ledger holds the words. The result tells what to do next:
+    """Why an entry is not copied: code (the member's name), words (in the ledger too), result, remedy. The one table.
 
     - unchanged, skipped: nothing is wrong. A remedy says how to have the entry copied all the same.
     - failed: the copy of this entry did not work. A run that resumes (``fanout retry``) tries it again.
-    - rejected: the destination cannot hold the entry as it is. A new attempt does not help, whichever state finds
-      out. A run that resumes keeps the result; the remedy asks for a new start.
+    - rejected: the destination cannot hold the entry as it is, whichever state finds out. A run that resumes keeps
+      the result; the remedy asks for a new start.
 
-    A reason has one result in every phase. Only the request changes it, see ``Request.left_out``: it may skip an entry
-    whose name the destination cannot hold (``is_name``), or that is held (``is_held``): something has to bring it back
-    before it can be read.
+    A reason has one result in every phase. Only the request changes it (``Request.left_out``): it may skip an entry
+    whose name the destination cannot hold (``is_name``), or that is held (``is_held``).
     """
 
     result: Result
@@ -119,55 +112,51 @@ class Reason(StrEnum):
     NAME_DOT = _name("name component . or ..", _RENAME)
     NAME_ABSOLUTE = _name("absolute name", _RENAME)
     NAME_NUL = _name("NUL in name", _RENAME)
-    NAME_TOO_LONG = _name(
-        "name component over 255 bytes", "shorten the name to 255 bytes, then start the transfer again"
-    )
+    NAME_TOO_LONG = _name("name component over 255 bytes", f"shorten the name to 255 bytes, {_AGAIN}")
     NAME_RESERVED = _name(
         "name reserved for the run's own files",
-        "rename the entry, then start the transfer again: runs stage their files under .fanout-staging-*",
+        f"rename the entry, {_AGAIN}: runs stage their files under .fanout-staging-*",
     )
-    PATH_TOO_DEEP = _name(
-        "over 1,000 directories deep", "flatten the tree to 1,000 levels, then start the transfer again"
-    )
+    PATH_TOO_DEEP = _name("over 1,000 directories deep", f"flatten the tree to 1,000 levels, {_AGAIN}")
     KEY_TOO_LONG = _name(
         "key over 1,024 bytes",
-        "shorten the path, then start the transfer again: the destination's prefix and the path share 1,024 bytes",
+        f"shorten the path, {_AGAIN}: the destination's prefix and the path share 1,024 bytes",
     )
     KEY_NOT_UTF8 = _name(
         "name is not UTF-8",
-        "rename the file, then start the transfer again; or request on_conflict: escape, to a bucket",
+        f"rename the file, {_AGAIN}; or request on_conflict: escape, to a bucket",
     )
     ROW_NOT_BELOW = _name(
         "row of the manifest is not a path below the source",
-        "correct the manifest: paths are relative to the source, as in directory/file; then start the transfer again",
+        f"correct the manifest: paths are relative to the source, as in directory/file; {_AGAIN}",
     )
     NAME_NOT_ESCAPED = _rejected(
         "name is not one that escape makes",
-        "rename the entry, then start the transfer again; or request on_conflict: fail, which copies names as they are",
+        f"rename the entry, {_AGAIN}; or request on_conflict: fail, which copies names as they are",
     )
     FILE_AND_DIRECTORY = _name(
         "key is a file and also a directory",
-        "rename what lies below the file's key, then start the transfer again; or request on_conflict: escape",
+        f"rename what lies below the file's key, {_AGAIN}; or request on_conflict: escape",
     )
     MARKER_AND_DIRECTORY = _name(
         "empty object whose key is also a directory",
         "delete the empty file at the destination, and request min_size: 1, which leaves empty objects out;"
-        " or delete the empty object and that file, then start the transfer again",
+        f" or delete the empty object and that file, {_AGAIN}",
     )
 
     # Other entries that cannot be copied as they are.
     IN_PUBLISHED = _rejected(
         "place lies in a published tree",
-        "exclude it, or name a destination that shares no entry with the published tree; then start the transfer again",
+        f"exclude it, or name a destination that shares no entry with the published tree; {_AGAIN}",
     )
     DESTINATION_KIND = _rejected(
         "destination has another kind of entry",
-        "move the entry at the destination away, then start the transfer again;"
+        f"move the entry at the destination away, {_AGAIN};"
         " or request mode: sync with other_kind: replace, which deletes it",
     )
     LINK_LOOP = _rejected(
         "symlink that leads back to a directory above it",
-        "remove the symlink, then start the transfer again; or request symlinks: keep",
+        f"remove the symlink, {_AGAIN}; or request symlinks: keep",
     )
     LINK_OUTSIDE = _rejected(
         "symlink that leads out of the source",
@@ -175,12 +164,11 @@ class Reason(StrEnum):
     )
     LINK_NO_TARGET = _rejected(
         "symlink kept as an object holds no target",
-        "write a target of 1 to 4,080 bytes without NUL to the object, then start the transfer again;"
-        " or request symlinks: skip",
+        f"write a target of 1 to 4,080 bytes without NUL to the object, {_AGAIN}; or request symlinks: skip",
     )
     CUSTOMER_KEY = _rejected(
         "source object is encrypted with SSE-C",
-        "copy the object over itself with SSE-S3 or a key of KMS, then start the transfer again; or exclude it",
+        f"copy the object over itself with SSE-S3 or a key of KMS, {_AGAIN}; or exclude it",
     )
     LINK_IN_STORE = _rejected("symlink kept as an object cannot be followed", "request symlinks: keep or skip")
     OUTSIDE_SOURCE = _rejected(
@@ -190,9 +178,7 @@ class Reason(StrEnum):
         "row of the manifest names another bucket",
         "correct the manifest; or request a source in the bucket that the row names",
     )
-    KEY_ENCODED = _rejected(
-        "key in the manifest is URL-encoded", "name its column or field encoded_key, then start the transfer again"
-    )
+    KEY_ENCODED = _rejected("key in the manifest is URL-encoded", f"name its column or field encoded_key, {_AGAIN}")
     MANIFEST_ROW = _rejected(
         "row of the manifest cannot be read", "correct the row that the message names (docs/how-to/manifests.md)"
     )
@@ -264,7 +250,7 @@ class Reason(StrEnum):
     )
     DESTINATION_CHANGED = _failed(
         "destination changed",
-        "find who else writes to the destination, then start the transfer again, which lists it anew",
+        f"find who else writes to the destination, {_AGAIN}, which lists it anew",
     )
     NOT_EMPTY = _failed("directory is not empty", "find who else writes to the destination, then sync again")
 
@@ -285,7 +271,7 @@ class Reason(StrEnum):
     ATTRIBUTE_UNREADABLE = _failed(
         "attribute of the source cannot be read",
         "correct the object's metadata that the message names, or request attributes that give it, or verify: content;"
-        " then start the transfer again",
+        f" {_AGAIN}",
     )
     NOT_HOLDABLE = _failed(
         "destination cannot hold all of it",

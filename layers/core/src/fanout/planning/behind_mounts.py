@@ -25,8 +25,9 @@ from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Behind
 from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.request.asked import OWN_NAMES, without_own_names
+from fanout.request.one_place import overlapping
 from fanout.request.plan import Plan
-from fanout.request.request import Request, overlapping
+from fanout.request.request import Request
 from fanout.work.context import Context
 
 _ANOTHER_MOUNT = "name a mount of another file system: this one shows what the runs of the stack write about themselves"

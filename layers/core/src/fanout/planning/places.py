@@ -37,8 +37,9 @@ from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.manifest import ManifestLocation
+from fanout.request.one_place import overlapping, same_place
 from fanout.request.plan import Plan
-from fanout.request.request import Request, overlapping, same_place
+from fanout.request.request import Request
 from fanout.work.context import Context
 
 MARK = ".fanout-place-"

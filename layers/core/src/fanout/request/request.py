@@ -18,7 +18,8 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.mode_fields import no_whole_trees
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import BucketOptions, Checksums, OnConflict, Options, OtherKind, Overwrite, Vanished, Verify
+from fanout.request.options import Checksums, OnConflict, Options, OtherKind, Overwrite, Vanished, Verify
+from fanout.request.parts.bucket_options import BucketOptions
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
@@ -267,28 +268,6 @@ def _check_attributes(request: Request) -> None:
 def is_fenced(end: Location) -> bool:
     """Whether the runs that write to the end's store can be fenced: on a mount, by their staging directories."""
     return not end.is_keyed
-
-
-def same_place(request: Request, seen: str, path: str) -> InvalidRequest:
-    """The error for two mounts: the end ``seen`` is met in a directory of the other end's mount.
-
-    A ``backup_to`` that lies in that directory is what is wrong.
-    """
-    kept = request.backup_to
-    if seen == "source" and kept is not None and kept.place.startswith(path):
-        problem = f"{kept} lies in the source {request.source}, which is seen as efs://{kept.mount}/{path}"
-        return InvalidRequest("backup_to", problem, "name a directory outside the source")
-    ends = {"source": request.source, "destination": request.destination}
-    one = ends.pop(seen)
-    (other,) = ends.values()
-    return overlapping(request, f"{one} is seen as efs://{other.mount}/{path}")
-
-
-def overlapping(request: Request, found: str) -> InvalidRequest:
-    """The error; ``found`` says which name leads where."""
-    source, destination = request.source, request.destination
-    problem = f"{destination} is the same place as the source {source}, or one of them lies in the other: {found}"
-    return InvalidRequest("destination", problem, "name a tree that shares no entry with the source")
 
 
 def may_go_short(request: Request) -> bool:

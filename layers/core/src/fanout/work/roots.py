@@ -25,8 +25,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
+from fanout.request.one_place import same_place
 from fanout.request.plan import Plan
-from fanout.request.request import same_place
 from fanout.work.staged import recall_staged
 
 _KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}

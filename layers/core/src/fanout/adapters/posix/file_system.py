@@ -64,15 +64,14 @@ class PosixFileSystem(HandedOver):
         replaces_kinds: bool = False,
     ) -> None:
         """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
-        ``stages_at`` one that holds the run's staging directory, where that is not in the tree itself;
-        ``spares`` one in which a source deletes nothing. ``allowed`` is what copies may have here, whatever a row of
-        the ledger or a pack says. ``replaces_kinds``: copies replace entries of another kind.
+        ``stages_at`` one for the run's staging directory, if that is not in the tree; ``spares`` one in which a source
+        deletes nothing. ``allowed`` is what copies may have here, whatever the ledger or a pack says.
+        ``replaces_kinds``: copies replace entries of another kind.
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
-        self._directories = Directories(
-            str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
-        )
+        followed = self._open_followed if follow else None
+        self._directories = Directories(str(mount), followed, self._mode_of, self._is_way)
         self._follow, self._field, self._allowed, self._kept_out = follow, field, allowed, ""
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
         placing = Placing(self._directories, overwrite, self._backup)
@@ -87,8 +86,7 @@ class PosixFileSystem(HandedOver):
         if self._kinds is not None:
             self._directories.on_taken = self._kinds.make_way
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
-        self._version_names = VersionNames()
-        self._own_unlinks = None if self._made else OwnUnlinks()
+        self._version_names, self._own_unlinks = VersionNames(), None if self._made else OwnUnlinks()
 
     def _mode_of(self, path: str) -> int:
         """The mode to make a directory with; nothing is set later on the root and those above it."""
@@ -292,10 +290,7 @@ class PosixFileSystem(HandedOver):
             self._staging.close_opened()
 
     def finish(self) -> tuple[str, ...]:
-        """See ``ports.tree.Tree``; with its staging directory goes the run's right to write.
-
-        Raises ``Transient`` for what could not be removed.
-        """
+        """See ``ports.tree.Tree``; the run's right to write goes too. Raises ``Transient`` for what stays."""
         try:
             problem = self._staging.remove()
         except ItemError as error:

@@ -16,9 +16,9 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
+from fanout.request.one_place import same_place
 from fanout.request.options import Compare
 from fanout.request.plan import Plan, compares_attributes
-from fanout.request.request import same_place
 from fanout.turns.other_runs import StagingGuard
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanout.request.options import BucketOptions
+from fanout.request.parts.bucket_options import BucketOptions
 
 PAYER = "x-amz-request-payer"
 OWNER = "x-amz-expected-bucket-owner"
