@@ -158,6 +158,8 @@ def test_an_archived_object_is_failed_with_its_remedy(
         write(client, there, path, b"x")
 
     def archived(head: Head) -> str:
+        if head.method == "HEAD":  # which S3 answers of an archived object as of any other
+            return ""
         named = head.headers.get("x-amz-copy-source", head.target)
         return f"403 {code}" if named.endswith("in/old") else ""
 
