@@ -51,7 +51,7 @@ CONDITIONS = {
     "HasS3Files": False,
     "ReadsDirectly": False,
     "Certifies": True,
-    "Computes": True,
+    **dict.fromkeys(("Computes", "ReadsToCompute", "ReadsBackToCompute", "UsesKeysToCompute"), True),
 }
 PARAMETERS = {
     "AWS::Partition": "aws",

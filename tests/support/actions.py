@@ -11,6 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from fanout.adapters.aws.checksum_jobs import STACK_TAG
+
+# What tests call the work bucket, which the tag of the stack's jobs names.
+_WORK = "work-bucket"
+_CHECKSUMS = "S3ComputeObjectChecksum"
 _KEYS_OF_A_DELETE = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
 
 # service-authorization/latest/reference/list_awsstepfunctions.html: what an operation is allowed on, as it is named.
@@ -60,15 +65,22 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
 
 
 def _of_job(path: str, body: bytes | None) -> Iterator[Need]:
-    """A job of S3 Batch Operations that is created, with the role that it is given, described, or cancelled."""
+    """A job of S3 Batch Operations that is created, with the role that it is given, described, or cancelled.
+
+    A status is changed of a job that ``tests.support.s3_control`` created, which takes no other operation and tag.
+    """
     if named := path.removeprefix("/v20180820/jobs").removeprefix("/"):
         job_id, _, status = named.partition("/")
-        yield Need(
-            "s3:UpdateJobStatus" if status else "s3:DescribeJob", f"arn:aws:s3:us-east-1:123456789012:job/{job_id}"
-        )
+        arn = f"arn:aws:s3:us-east-1:123456789012:job/{job_id}"
+        context = {"s3:ExistingJobOperation": _CHECKSUMS, f"aws:ResourceTag/{STACK_TAG}": _WORK}
+        yield Need("s3:UpdateJobStatus", arn, context) if status else Need("s3:DescribeJob", arn)
         return
-    yield Need("s3:CreateJob", "*")
-    [role] = re.findall(rb"<RoleArn>(.+?)</RoleArn>", body or b"")
+    asked = body or b""
+    [operation] = re.findall(rb"<Operation><(\w+)", asked)
+    tags = re.findall(rb"<Key>(.+?)</Key><Value>(.+?)</Value>", asked)
+    context = {f"aws:RequestTag/{key.decode()}": value.decode() for key, value in tags}
+    yield Need("s3:CreateJob", "*", {"s3:RequestJobOperation": operation.decode(), **context})
+    [role] = re.findall(rb"<RoleArn>(.+?)</RoleArn>", asked)
     yield Need("iam:PassRole", role.decode(), {"iam:PassedToService": "batchoperations.s3.amazonaws.com"})
 
 

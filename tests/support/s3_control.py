@@ -151,6 +151,8 @@ def create(asked: ElementTree.Element, batch: BatchOperations) -> str:
     there = batch.read(bucket, key, "")
     if there is None or there[1].strip('"') != text("Manifest", "Location", "ETag"):
         raise InvalidRequest("Manifest", "ETag does not match", "")
+    tags = {one[0].text: one[1].text for one in asked.iterfind(f"{NAMESPACE}Tags/{NAMESPACE}member")}
+    assert tags == {"fanout:work-bucket": batch.bucket}
     spec = asked.find(f"{NAMESPACE}Manifest/{NAMESPACE}Spec/{NAMESPACE}Fields")
     columns = [one.text for one in spec] if spec is not None else []
     assert columns in (["Bucket", "Key"], ["Bucket", "Key", "VersionId"])

@@ -66,6 +66,12 @@ class Stack:
         }
 
     @cached_property
+    def shared(self) -> Resource:
+        """What SAM adds to each of its functions."""
+        found: Resource = self._value(template(self.path).get("Globals", {}).get("Function", {}))
+        return found
+
+    @cached_property
     def nested(self) -> dict[str, Stack]:
         """The stacks in it."""
         return {name: self._stack(name) for name, one in self.resources.items() if one["Type"] == STACK}

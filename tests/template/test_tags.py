@@ -12,7 +12,7 @@ MAKES = {
     "s3:PutObject": "keys of the work bucket name the run, and tags at a destination are the request's",
     "s3:PutObjectTagging": "these are the tags of a copied object",
     "states:StartExecution": "an execution has no tags; StartExecution takes none",
-    "s3:CreateJob": "its description names the run, and a tag would take a right of its own",
+    "s3:CreateJob": "it has a tag of its stack, by which the stack's role may cancel it; its description names the run",
     "logs:CreateLogStream": "a log stream has no tags",
     "logs:CreateLogDelivery": "Step Functions makes it once for its state machine",
     "ec2:CreateNetworkInterface": "Lambda makes it for a function, not for a run",

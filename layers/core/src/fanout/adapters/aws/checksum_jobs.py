@@ -22,6 +22,9 @@ _ENDS = {
 }
 _COLUMNS = ("Bucket", "Key", "VersionId")
 _PRIORITY = 10
+# docs.aws.amazon.com/AmazonS3/latest/userguide/batch-ops-job-tags-examples.html: the role may create and cancel only
+# jobs that have this tag with its stack's work bucket. s3:CreateJob is enough to set it (templates/checksums.yaml).
+STACK_TAG = "fanout:work-bucket"
 
 
 class S3ChecksumJobs:
@@ -78,6 +81,7 @@ class S3ChecksumJobs:
                 ClientRequestToken=asked.token,
                 Priority=_PRIORITY,
                 RoleArn=self._role,
+                Tags=[{"Key": STACK_TAG, "Value": self._work.bucket}],
                 Description=f"fan-out transfer: checksums, {asked.reports}",
             )
             return str(found["JobId"])

@@ -15,6 +15,7 @@ from fanout.adapters.http.arriving import Arriving, room_for
 from fanout.adapters.http.authorities import trusted_file
 from fanout.adapters.http.heads import header_lines, parse_head
 from fanout.adapters.http.libcurl import pycurl
+from fanout.facts.units import MIB
 
 # Chosen: a kept connection that was idle for so long is not used again; S3 ends idle ones after some 20 s.
 IDLE_SECONDS = 8
@@ -29,6 +30,8 @@ _SMALL_BUFFER_BYTES = 16 * 1024
 # A response body of this size or more is received into one buffer, not in pieces that are joined. After sending a body
 # as large, a handle keeps no reference to it.
 _LARGE_BYTES = 64 * 1024
+# Chosen: what a response may bring over what was asked for. A page of 1,000 keys, or of as many errors, is smaller.
+ANSWER_BYTES = 8 * MIB
 # The status of a response that is a part of an object.
 PARTIAL = 206
 # curl.se/libcurl/c/libcurl-errors.html: CURLE_PROXY, which pycurl does not name.
@@ -81,6 +84,10 @@ class ConnectionBroken(Exception):
         self.remedy = remedy
 
 
+class AnswerTooLong(ConnectionBroken):
+    """A response went past the most that an answer to its request can bring; the rest was not received."""
+
+
 class Handle:
     """A libcurl handle: one exchange at a time, its options kept from one to the next.
 
@@ -93,6 +100,7 @@ class Handle:
         self._whole: BytesIO | None = None
         self._arriving: Arriving | None = None
         self._method, self._url = "GET", ""
+        self._most_bytes = 0
         self._holds_body = self._is_slow = self.is_fresh = self.is_held_back = False
         self._timeouts = timeouts
         self._ended = threading.Lock()
@@ -114,10 +122,11 @@ class Handle:
         body: bytes | None,
         body_bytes: int,
         *,
+        most_bytes: int,
         slow: bool,
         place: int | None,
     ) -> None:
-        """Set the next request; ``body_bytes`` is about what the response brings.
+        """Set the next request; ``body_bytes`` is about what the response brings, and ``most_bytes`` what it may.
 
         The response to a ``slow`` one may come a byte at a time, as S3 keeps a connection alive while it works.
         With ``place``, that of the body in its object, ``pieces`` hands it over as it comes.
@@ -128,6 +137,10 @@ class Handle:
         curl.setopt(pycurl.URL, url)
         self._url, self._error, self.connection = url, None, ()
         self._set_method(method, body)
+        most_bytes = 0 if method == "HEAD" else most_bytes  # its length is of a body that does not come
+        if most_bytes != self._most_bytes:
+            self._most_bytes = most_bytes
+            curl.setopt(pycurl.MAXFILESIZE_LARGE, most_bytes)  # of a body without a length too, since libcurl 8.4
         if body is not None and len(body) >= _LARGE_BYTES:
             self._holds_body = True
             curl.setopt(pycurl.UPLOAD_BUFFERSIZE, _BUFFER_BYTES)
@@ -236,12 +249,15 @@ class Handle:
     def _broken(self, code: int, text: str) -> ConnectionBroken:
         if code == pycurl.E_ABORTED_BY_CALLBACK:
             text = f"not a byte for {self._timeouts.stall_seconds} s"
+        host = self._url.split("/", 3)[2]
+        if code == pycurl.E_FILESIZE_EXCEEDED:
+            return AnswerTooLong(f"{host}: the answer is longer than {self._most_bytes:,} bytes")
         if code == pycurl.E_COULDNT_CONNECT:
             text = f"{text} ({os.strerror(int(self.curl.getinfo(pycurl.OS_ERRNO)))})"
         is_begun = self._arriving is not None or (self._whole is not None and self._whole.tell())
         found = self._response() if is_begun else None
         begun = found if found is not None and found.status == PARTIAL else None
-        message = f"{self._url.split('/', 3)[2]}: {text} (libcurl {code})"
+        message = f"{host}: {text} (libcurl {code})"
         return ConnectionBroken(message, begun=begun, remedy=_remedy(code, text))
 
 

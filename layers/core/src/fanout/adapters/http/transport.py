@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from fanout.adapters.http.curl import ConnectionBroken, Handle, Response, Timeouts
+from fanout.adapters.http.curl import ANSWER_BYTES, ConnectionBroken, Handle, Response, Timeouts
 from fanout.adapters.http.loop import Loop
 from fanout.work.processes.handed_over import HandedOver
 
@@ -70,14 +70,15 @@ class Transport(HandedOver):
         body: bytes | None,
         body_bytes: int = 0,
         *,
+        most_bytes: int = 0,
         slow: bool = False,
         fresh: bool = False,
         place: int | None = None,
     ) -> Exchange:
         """Send one request, once, and do not wait. ``Exchange.read`` raises its errors.
 
-        ``body_bytes`` is about what the response brings, for ``slow`` and ``place`` see ``Handle.prepare``; ``fresh``
-        takes a connection that nothing was sent over.
+        ``body_bytes`` is about what the response brings, ``most_bytes`` what it may (some MiB more by default). For
+        ``slow`` and ``place`` see ``Handle.prepare``; ``fresh`` takes a connection that nothing was sent over.
         """
         if self._pid != os.getpid():
             _inherited.append(self._idle)
@@ -86,7 +87,8 @@ class Transport(HandedOver):
             handle = self._idle.pop()
         except IndexError:
             handle = Handle(self._timeouts, self._ca_file)
-        handle.prepare(method, url, headers, body, body_bytes, slow=slow, place=place)
+        most_bytes = most_bytes or body_bytes + ANSWER_BYTES
+        handle.prepare(method, url, headers, body, body_bytes, most_bytes=most_bytes, slow=slow, place=place)
         handle.connect_anew(fresh)
         loop = _loop()
         loop.begin(handle)

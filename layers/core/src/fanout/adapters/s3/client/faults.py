@@ -13,6 +13,7 @@ import re
 
 from msgspec import Struct
 
+from fanout.adapters.http.curl import AnswerTooLong
 from fanout.adapters.http.transport import ConnectionBroken, Response
 from fanout.adapters.s3.client.answers import WrongAnswer
 from fanout.adapters.s3.client.bucket_headers import Headers, remedy_for
@@ -164,6 +165,8 @@ class Fault(Struct, frozen=True):
 
 def broken(error: ConnectionBroken) -> Fault:
     """The fault of an exchange that ended without a whole response."""
+    if isinstance(error, AnswerTooLong):
+        return Fault(0, WRONG_ANSWER, str(error), cause=error)
     if error.remedy:
         return Fault(0, UNREACHABLE, f"{error}); {error.remedy}", cause=error)
     return Fault(0, "ConnectionBroken", str(error), cause=error)

@@ -11,6 +11,7 @@ from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.answers import BytesSent, ObjectAsked, WrongAnswer, hold_gone
 from fanout.adapters.s3.client.requests import Call, S3Requests
 from fanout.adapters.s3.client.responses import Copied, parse_copied, parse_deleted, parse_tags
+from fanout.ledger.seals import UNPACKED_BYTES
 from fanout.model.checksum import to_base64
 from fanout.model.errors import FanoutError, Transient
 
@@ -37,8 +38,8 @@ class ObjectCalls(S3Requests):
         """
         return self._get_object(bucket, key, if_match, byte_range).result()
 
-    def begin_get_object(self, bucket: str, key: str, *, if_match: str = "", body_bytes: int = 0) -> Call:
-        """The same, asked for whole and not waited for."""
+    def begin_get_object(self, bucket: str, key: str, *, if_match: str = "", body_bytes: int | None = None) -> Call:
+        """The same, asked for whole and not waited for; ``body_bytes`` is its size, where it is known."""
         return self._get_object(bucket, key, if_match, None, body_bytes).begin()
 
     def begin_get_range(
@@ -53,7 +54,7 @@ class ObjectCalls(S3Requests):
         key: str,
         if_match: str,
         byte_range: tuple[int, int] | None,
-        body_bytes: int = 0,
+        body_bytes: int | None = None,
         place: int | None = None,
     ) -> Call:
         headers = {"x-amz-checksum-mode": "ENABLED"}
@@ -63,8 +64,14 @@ class ObjectCalls(S3Requests):
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
             body_bytes = byte_range[1] + 1 - byte_range[0]
         hold = ObjectAsked(if_match, byte_range).hold
+        known, most = (0, UNPACKED_BYTES) if body_bytes is None else (body_bytes, 0)
         return self.request(
-            "GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold, place=place
+            *("GetObject", "GET", bucket, key),
+            headers=headers,
+            body_bytes=known,
+            most_bytes=most,
+            hold=hold,
+            place=place,
         )
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:

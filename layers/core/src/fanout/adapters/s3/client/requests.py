@@ -120,14 +120,15 @@ class S3Requests:
         headers: Mapping[str, str] = _NO_HEADERS,
         body: bytes | None = None,
         body_bytes: int = 0,
+        most_bytes: int = 0,
         hold: Hold = as_it_is,
         place: int | None = None,
     ) -> Call:
         """An operation, sent when it is begun or read, and repeated where its failure may pass.
 
         ``hold`` raises ``WrongAnswer`` for a response that is none to this request. Header names are lower-case.
-        ``body_bytes`` is about what the response brings. With ``place``, that of the body in its object,
-        ``Call.pieces`` hands it over as it comes.
+        ``body_bytes`` is about what the response brings, ``most_bytes`` what it may (some MiB more by default). With
+        ``place``, that of the body in its object, ``Call.pieces`` hands it over as it comes.
 
         Reading it raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``, ``PreconditionFailed``,
         ``InvalidRequest`` or, for a listing without an answer that is its own, ``ListingIncomplete``.
@@ -147,7 +148,9 @@ class S3Requests:
             signed = route.signer.sign(
                 method, location.host, path, query_text, headers, route.credentials(), self._now()
             )
-            return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh, place=place)
+            return self._transport.begin(
+                *(method, url, signed, body, body_bytes), most_bytes=most_bytes, slow=slow, fresh=fresh, place=place
+            )
 
         return Call(operation, bucket, key, send, self, hold)
 
