@@ -63,9 +63,10 @@ def _check(plan: Plan, context: Context) -> None:
         refuse_same_directory(plan, context)
         may_show_a_bucket = find_bucket_behind_mount(plan, context)
         unlike = hold_to_kind(plan, context)
+        # Before the turn is looked at again: a later run removes what is noted, and takes the turn before it looks.
+        noting.result()
         for end, turn in turns:
             fence_others(plan, end, turn, context)
-        noting.result()
     begin_publishing(plan, context)
     _note_roots(plan, context, may_show_a_bucket)
     notes = (*unlike, *trying.result(), *measure_clocks(plan, context))
