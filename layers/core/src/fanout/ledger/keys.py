@@ -142,6 +142,8 @@ big_file_outcomes_key = Key(BIG_FILE_OUTCOMES + "{name}.jsonl.gz")
 seen_key = Key("seen/{big_file_id}-{end}.json")
 # The answer of the store at one end about a big file that is only compared.
 stored_key = Key("seen/{big_file_id}-{end}-told.json")
+# The look at the tags of a big object that a move would delete.
+tags_key = Key("seen/{big_file_id}-tags.json")
 # Attributes of the directories that a shard made.
 directories_key = Key("directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz")
 # Directories above the entries of a segment that are no entries themselves; sorts after those of entries.

@@ -275,7 +275,8 @@ class Reason(StrEnum):
     )
     NOT_HOLDABLE = _failed(
         "destination cannot hold all of it",
-        "copy it in place of moving it; or move with on_not_holdable: allow, which lets go what the message names",
+        "copy it in place of moving it; or move with on_not_holdable: allow, which lets go what the message names and"
+        " counts it",
     )
     NOT_VERIFIED = _failed("not verified", "verify again: start a transfer with mode verify")
 

@@ -210,8 +210,11 @@ def _segment_error(ledger: Ledger) -> RunError | None:
 
 
 def _let_go(plan: Plan, ledger: Ledger) -> list[str]:
-    """The note of what a move let go."""
-    return unread_notes(ledger.verification(), LET_GO) if plan.moves else []
+    """The note of what a move let go; the files that it compared in blocks have no task that says so."""
+    compared = ledger.verification()
+    if not plan.moves or not compared.has(keys.PLAN):
+        return []
+    return unread_notes(compared, LET_GO, (one.outcome for one in compared_big_files(compared)))
 
 
 def _pacing_notes(pace: Json) -> list[str]:

@@ -16,7 +16,7 @@ from fanout.listing.deciding.unread import unread
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.entry import Entry
-from fanout.model.errors import FanoutError, ItemError, problem_of
+from fanout.model.errors import AccessDenied, FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
@@ -26,6 +26,8 @@ from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.stored_whole import End, note_stored
+from fanout.verifying.tags import TagsSeen
+from fanout.verifying.verify_rules import tags_of
 from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
 
@@ -36,12 +38,33 @@ def compare_blocks(big: BigFile, task: ShardTask) -> TaskProgress:
     The comparison needs the checksums of the whole file: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
+    _note_tags(big, task)
     ends = [End.DESTINATION] if task.plan.request.between_mounts else [*End]
     stored = {end: note_stored(end, big, task) for end in ends}
     reads = ReadAt(task.notes(), max(1, sum(one is None for one in stored.values())))
     read = {End.SOURCE: digest_blocks, End.DESTINATION: _destination_blocks}
     done = [stored[end] or read[end](big, task, reads) for end in ends]
     return TaskProgress(min(one.cursor for one in done), all(one.done for one in done), done[-1].worked)
+
+
+def _note_tags(big: BigFile, task: ShardTask) -> None:
+    """Note the look at the tags of an object that a move would delete; the task of the first block does it."""
+    tags = tags_of(task.plan, task.context)
+    assert task.shard.blocks is not None
+    if tags is None or task.shard.blocks[0] > 0:
+        return
+    try:
+        found = task.context.source(task.plan).find_stored(big.entry.path)
+        if found is None:
+            raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
+        problem = tags.problem(big.entry, found.attributes)
+    except AccessDenied as error:
+        problem = Reason.SOURCE_DENIED, str(error)
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error).reason, problem_of(error).message
+    task.ledger.write(keys.tags_key(big.id), TagsSeen(*(problem or (None, ""))))
 
 
 class ReadAt:

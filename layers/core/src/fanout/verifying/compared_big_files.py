@@ -5,37 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import CRC64NVME, to_base64
-from fanout.model.entry import Attributes
+from fanout.model.entry import Attributes, Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
+from fanout.verifying.not_holdable import let_go
 from fanout.verifying.sums.seen import Seen
 from fanout.verifying.sums.stored_whole import End, StoredWhole
+from fanout.verifying.tags import TagsSeen
 from fanout.verifying.verifier import ComparedEntry, attributes_known, differences_of, not_read, proof_of, worst
-from fanout.verifying.verify_rules import rules_of
+from fanout.verifying.verify_rules import compares_tags, rules_of
 
 
 def compared_big_files(ledger: Ledger) -> Iterator[ComparedEntry]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
     plan = ledger.read_plan()
-    rules, left_out = rules_of(plan, ledger), plan.request.left_out_unseen
-    pins_copies = plan.proves_move or bool(plan.resumes)  # blocks that earlier runs read are among them
+    rules = rules_of(plan, ledger)
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)
             big, shards = ledger.read_big_file(key), parts.get(key, [])
-            yield _compared(big, shards, ledger, rules, left_out, pins_copies=pins_copies)
+            yield _compared(big, shards, ledger, rules, plan)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -43,19 +46,11 @@ def compared_result(ledger: Ledger) -> ShardResult:
     return result_of([verified.outcome for verified in compared_big_files(ledger)])
 
 
-def _compared(
-    big: BigFile,
-    parts: list[Shard],
-    ledger: Ledger,
-    rules: Rules | None,
-    left_out: frozenset[Reason],
-    *,
-    pins_copies: bool,
-) -> ComparedEntry:
+def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None, plan: Plan) -> ComparedEntry:
     here, there = (_end(end, big, parts, ledger) for end in End)
     entry = big.entry
     bad = here.bad or there.bad
-    if bad is not None and bad is here.bad and bad.reason in left_out:
+    if bad is not None and bad is here.bad and bad.reason in plan.request.left_out_unseen:
         return not_read(entry, bad.reason, f"block {bad.index}: {bad.message}")
     problem, known = None, True
     seen = Seen(), Seen()
@@ -67,6 +62,7 @@ def _compared(
     else:
         seen = here.seen, there.seen
         problem = worst(differences_of(entry, *seen, rules))
+        pins_copies = plan.proves_move or bool(plan.resumes)  # blocks that earlier runs read are among them
         if problem is None and pins_copies and len(there.pins) > 1:
             problem = (Reason.DESTINATION_CHANGED, "it was written while its blocks were compared")
         known = attributes_known(entry, seen[0], rules)
@@ -74,14 +70,30 @@ def _compared(
             pairs = zip(here.receipts, there.receipts, strict=True)
             block = next(one.index for one, other in pairs if _sums(one) != _sums(other))
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
+    problem = problem or _problem_of_tags(big, ledger, plan)
     proof = None
     if problem is None:
-        outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].crc64nvme)
+        outcome = replace(Outcome.done(entry, Result.UNCHANGED, seen[0].crc64nvme), unread=_let_go(entry, *seen, rules))
         proof = proof_of(entry, seen[0])
     else:
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.content) for one in seen]
     return ComparedEntry(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
+
+
+def _problem_of_tags(big: BigFile, ledger: Ledger, plan: Plan) -> tuple[Reason, str] | None:
+    if not compares_tags(plan):
+        return None
+    seen = ledger.find(keys.tags_key(big.id), TagsSeen)
+    if seen is None:
+        return Reason.NOT_VERIFIED, "its tags were not looked at"
+    return None if seen.reason is None else (seen.reason, seen.message)
+
+
+def _let_go(entry: Entry, here: Seen, there: Seen, rules: Rules | None) -> tuple[tuple[str, str], ...]:
+    if rules is None or here.attributes is None:
+        return ()
+    return let_go(entry, here.attributes, rules, there.attributes)
 
 
 class _BigFileEnd(Struct, frozen=True):

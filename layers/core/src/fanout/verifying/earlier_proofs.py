@@ -3,6 +3,7 @@
 | an entry that an earlier comparison found equal         | the comparison of this run      |
 |---------------------------------------------------------|---------------------------------|
 | listed as it was, and the copy is the one compared then | equal, without reading it again |
+| the same, and a move deletes the object                 | a HEAD shows its tags first     |
 | a directory                                             | compared, not held to the rate  |
 | a file in blocks, read in part                          | its other blocks are read       |
 | any other                                               | compared                        |
@@ -45,7 +46,9 @@ from fanout.request.plan import Plan
 from fanout.request.request import fields_up_to
 from fanout.request.traits import Decides
 from fanout.shards.big_files import parts_of_big_files
+from fanout.shards.tasks.unread_entries import indexes_said
 from fanout.verifying.moved import Proven, is_copy_of
+from fanout.verifying.not_holdable import LET_GO
 from fanout.verifying.verify_rules import Indexes, rules_of
 
 
@@ -139,11 +142,15 @@ class EarlierProofs(Struct, frozen=True):
 
 
 class EarlierProof(Struct, frozen=True):
-    """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``ComparedEntry``."""
+    """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``ComparedEntry``.
+
+    ``let_go``: the note of a move counted it.
+    """
 
     entry: Entry
     checksum: str | None
     is_told_whole: bool
+    let_go: bool = False
 
     def holds(self, listed: Entry, copy: Found | None) -> bool:
         """Whether both ends are as they were when they were compared; the module's table is the contract."""
@@ -223,8 +230,13 @@ def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[s
 def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
     not_told = earlier.find(f"{keys.not_told_prefix(file.shard_id)}{file.attempt}.json", Indexes)
     untold = indexes_of(not_told.ranges) if not_told is not None else frozenset()
+    lost = indexes_said(LET_GO, file.shard_id, file.attempt, earlier)
     rows = earlier.read_rows_as(_outcomes_key(file.shard_id, file.attempt), indexed_outcome_from_row)
-    equal = {one.path: (one.crc64nvme, index not in untold) for index, one in rows if one.result is Result.UNCHANGED}
+    equal = {
+        one.path: (one.crc64nvme, index not in untold, index in lost)
+        for index, one in rows
+        if one.result is Result.UNCHANGED
+    }
     for entry in chain.from_iterable(map(earlier.read_shard, file.proven.shards)):
         if entry.path in equal:
             yield EarlierProof(entry, *equal[entry.path])

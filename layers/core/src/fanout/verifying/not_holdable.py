@@ -39,6 +39,19 @@ def not_holdable(entry: Entry, source: Attributes, rules: Rules, destination: At
     return ", ".join(found)
 
 
+def let_go(
+    entry: Entry, source: Attributes, rules: Rules, destination: Attributes | None = None, before: str = ""
+) -> tuple[tuple[str, str], ...]:
+    """The note about an equal entry that a move deletes without some of its parts; empty for most.
+
+    ``before`` is the text for parts that an earlier run found and this one has not looked at.
+    """
+    if not (rules.deletes and rules.allows):
+        return ()
+    lost = not_holdable(entry, source, rules, destination) or before
+    return ((LET_GO, lost),) if lost else ()
+
+
 def _headers(entry: Entry, source: Attributes) -> list[str]:
     found = []
     for name, value in sorted(source.headers.items()):

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Protocol
 
+from msgspec import Struct
+
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import AccessDenied, NotFound
 from fanout.model.outcome import Reason
@@ -26,6 +28,13 @@ class Tagged(Protocol):
 
     def tags(self, path: str) -> Mapping[str, str]:
         """The tags of an object. Raises ``AccessDenied`` and ``NotFound``."""
+
+
+class TagsSeen(Struct, frozen=True):
+    """The look at the tags of a big object: a difference, or why they could not be read; neither if all is well."""
+
+    reason: Reason | None = None
+    message: str = ""
 
 
 class MovedTags:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fanout.certificate.certified import Proof
 from fanout.certificate.content_digest import ContentDigest
 from fanout.facts import tuning
+from fanout.facts.holdings import Direction
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import CRC64NVME, RunningSums, Sums, from_base64, to_base64
 from fanout.model.deadline import Deadline
@@ -23,7 +24,7 @@ from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
-from fanout.verifying.not_holdable import LET_GO, not_holdable
+from fanout.verifying.not_holdable import let_go, not_holdable
 from fanout.verifying.sums.seen import Seen, UnreadEnd, content_difference, shared
 from fanout.verifying.tags import MovedTags
 
@@ -132,6 +133,22 @@ class Verifier:
         here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
         return ComparedEntry(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
 
+    def notes_again(self, item: ToCompare, before: str) -> tuple[tuple[str, str], ...] | None:
+        """The notes about an entry whose earlier proof holds (see ``let_go``); ``None``: it must be compared again."""
+        (entry, expected, _), rules, source = item, self.rules, Attributes()
+        if rules is None or not rules.deletes:
+            return ()
+        if self._tags is not None or rules.direction is Direction.FROM_S3:  # tags move no ETag and no time
+            try:
+                found = expected().seen.attributes
+                is_equal = found is not None and not (self._tags and self._tags.problem(entry, found))
+            except Exception:  # noqa: BLE001 - the comparison meets it again, and says so
+                return None
+            source = found or source
+            if not is_equal or (not rules.allows and not_holdable(entry, source, rules)):
+                return None
+        return let_go(entry, source, rules, before=before)
+
     def _held(self, entry: Entry) -> ItemError | None:
         """The answer for an entry that is held, and so left out; ``None`` for any other. A HEAD alone does not tell."""
         if self._may_lack is None or entry.kind is not Kind.FILE:
@@ -202,9 +219,8 @@ def _said(
     """The parts of an entry that notes count: attributes that are not read, and what a move lets go of it."""
     if not (rules.as_metadata or rules.content):
         yield from unread(source).items()
-    if rules.deletes and rules.allows and outcome.result is Result.UNCHANGED:
-        lost = not_holdable(entry, source, rules, destination)
-        yield from [(LET_GO, lost)] if lost else []
+    if outcome.result is Result.UNCHANGED:
+        yield from let_go(entry, source, rules, destination)
 
 
 def proof_of(entry: Entry, seen: Seen) -> Proof | None:

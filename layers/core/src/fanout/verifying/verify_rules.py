@@ -69,11 +69,17 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
     )
 
 
-def tags_of(plan: Plan, context: Context) -> MovedTags | None:
-    """The comparison of tags in a move; ``None`` where nothing is deleted, or the source has none, or they may go."""
+def compares_tags(plan: Plan) -> bool:
+    """Whether a move compares tags; not where nothing is deleted, or the source has none, or they may go."""
     request = plan.request
     lets_go = request.on_not_holdable is OnNotHoldable.ALLOW and not request.inside_s3
-    if not plan.proves_move or not compares_attributes(plan) or not request.source.is_keyed or lets_go:
+    return plan.proves_move and compares_attributes(plan) and request.source.is_keyed and not lets_go
+
+
+def tags_of(plan: Plan, context: Context) -> MovedTags | None:
+    """The comparison of tags in a move; ``None`` where ``compares_tags`` is false."""
+    request = plan.request
+    if not compares_tags(plan):
         return None
     source, destination = context.source(plan), context.destination(plan) if request.inside_s3 else None
     return MovedTags(cast("Tagged", source), cast("Tagged", destination), request.objects.tags)

@@ -47,6 +47,7 @@ class SecondLook(Struct, frozen=True):
 
     destination: Tree
     proofs: Mapping[str, EarlierProof]
+    verifier: Verifier
     compare: Callable[[ToCompare], ComparedEntry]
     links: Mapping[str, str]
 
@@ -80,8 +81,11 @@ class SecondLook(Struct, frozen=True):
         # Without one both stores have another checksum: they return it again, and no byte is read.
         if not checksum or entry.path in self.links or not proof.holds(entry, self._copy_of(entry)):
             return None
+        notes = self.verifier.notes_again(item, "as an earlier run found" if proof.let_go else "")
+        if notes is None:
+            return None
         digest = entry_digest(entry, checksum)
-        outcome = Outcome.done(entry, Result.UNCHANGED, checksum)
+        outcome = replace(Outcome.done(entry, Result.UNCHANGED, checksum), unread=notes)
         return ComparedEntry(
             outcome, digest, digest, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces
         )
@@ -173,7 +177,7 @@ def _verify(
 
     rest: list[tuple[int, ToCompare]] = []
     proofs = proofs_about(entries.values(), plan, ledger)
-    look = SecondLook(task.context.destination(plan), proofs, check, links)
+    look = SecondLook(task.context.destination(plan), proofs, verifier, check, links)
     known = look.at(left, rest, threads, task.deadline, cut_off)
     done = chain(known, work_on(rest, check, threads, task.deadline, cut_off, task.admit))
     for index, verified in task.notes().along(done, lambda one: one.outcome.size):

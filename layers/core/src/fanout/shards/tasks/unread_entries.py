@@ -7,7 +7,7 @@ attributes no outcome of a shard has.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ def write_unread(shard_id: str, name: str, outcomes: Mapping[int, Outcome], ledg
             UnreadEntries(what, ranges_of(some), [_example(what, outcomes[index]) for index in sorted(some)[:EXAMPLES]])
             for what, some in indexes.items()
         ]
-        ledger.write(f"{keys.UNREAD}{shard_id}/{name}.json", UnreadFile(found))
+        ledger.write(_key(shard_id, name), UnreadFile(found))
 
 
 def write_unread_of_big_file(big: BigFile, name: str, said: Mapping[str, str], ledger: Ledger) -> None:
@@ -58,8 +58,18 @@ def write_unread_of_big_file(big: BigFile, name: str, said: Mapping[str, str], l
         write_unread(big.id, name, {0: outcome}, ledger)
 
 
-def unread_notes(ledger: Ledger, only: str = "") -> list[str]:
-    """A note for each finding, or for one alone: how many entries, and examples."""
+def indexes_said(what: str, shard_id: str, name: str, ledger: Ledger) -> frozenset[int]:
+    """The entries of a shard of which one attempt said something."""
+    file = ledger.find(_key(shard_id, name), UnreadFile)
+    ranges = [] if file is None else [one for said in file.found if said.what == what for one in said.ranges]
+    return frozenset(indexes_of(ranges))
+
+
+def unread_notes(ledger: Ledger, only: str = "", more: Iterable[Outcome] = ()) -> list[str]:
+    """A note for each finding, or for one alone: how many entries, and examples.
+
+    ``more`` are outcomes whose findings no file has.
+    """
     entries: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     examples: defaultdict[str, list[str]] = defaultdict(list)
     for key in ledger.keys(keys.UNREAD):
@@ -67,11 +77,19 @@ def unread_notes(ledger: Ledger, only: str = "") -> list[str]:
         for one in ledger.read(key, UnreadFile).found:
             entries[one.what][shard_id] |= indexes_of(one.ranges)
             examples[one.what] = sorted({*examples[one.what], *one.examples})[:EXAMPLES]
+    for index, outcome in enumerate(more):
+        for what, _ in outcome.unread:
+            entries[what][""].add(index)
+            examples[what] = sorted({*examples[what], _example(what, outcome)})[:EXAMPLES]
     return [
         f"{what}: {sum(map(len, entries[what].values())):,}, for example {'; '.join(examples[what])}"
         for what in sorted(entries)
         if only in ("", what)
     ]
+
+
+def _key(shard_id: str, name: str) -> str:
+    return f"{keys.UNREAD}{shard_id}/{name}.json"
 
 
 def _example(what: str, outcome: Outcome) -> str:
