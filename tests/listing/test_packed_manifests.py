@@ -47,3 +47,17 @@ def test_the_time_is_looked_at_while_a_packed_manifest_is_unpacked_up_to_its_nex
     late = ManifestLines(world.objects, location, part, Deadline(now, 1.0))
     with pytest.raises(Transient, match=r"a\.jsonl\.gz was not unpacked up to row 501 in a function's time; write"):
         list(late)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("segment_entries", [2, 500_000])
+def test_rows_that_cannot_be_read_are_bounded(form: str, segment_entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a megabyte can be unpacked to 10^8 such rows, each an outcome; a part that is handed back counts on."""
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", segment_entries)
+    monkeypatch.setattr(tuning, "MANIFEST_BROKEN_ROWS", 5)
+    world = world_of({"a": b""})
+    world.list_all(world.plan(put(world, b" \n" * 5, form)))
+    assert world.ledger.read_json("segments/round-0001-done.json")["outcomes"]["rejected"]["entries"] > 0
+    world = world_of({"a": b""})
+    with pytest.raises(InvalidRequest, match="has over 5 rows that cannot be read, the last in line 6 of s3://lists/"):
+        world.list_all(world.plan(put(world, b" \n" * 1_000, form)))

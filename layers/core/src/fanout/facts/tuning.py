@@ -107,6 +107,8 @@ MANIFEST_PART_BYTES = 16 * MIB
 MANIFEST_READ_BYTES = 4 * MIB
 # The longest row of a manifest; no path needs a hundredth of it.
 MANIFEST_ROW_BYTES = 1 * MIB
+# Rows of a part that cannot be read, each an outcome: a packed part of half a megabyte can hold 10^8.
+MANIFEST_BROKEN_ROWS = 100_000
 # Bytes of a longer row to skip in a packed manifest: seconds of a function, whatever was packed.
 MANIFEST_LINE_BYTES = 1 * GIB
 # The largest manifest.json of an S3 Inventory that is read; names some 60,000 data files.

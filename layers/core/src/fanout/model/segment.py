@@ -49,7 +49,7 @@ class ManifestPart(Struct, frozen=True, omit_defaults=True):
     The file at ``key``, in the manifest's bucket, is pinned by its ETag. A compressed one is read from its
     beginning, and its first ``done`` rows are left out. ``line`` is the number of the first row that counts,
     from 1, or 0 where that is not known. ``columns`` are those of CSV, in lower case.
-    ``size`` is that of the file in bytes.
+    ``size`` is that of the file in bytes; ``broken`` rows of the part could not be read by those who began it.
     """
 
     key: str
@@ -61,6 +61,7 @@ class ManifestPart(Struct, frozen=True, omit_defaults=True):
     done: int = 0
     line: int = 0
     columns: tuple[str, ...] = ()
+    broken: int = 0
 
     @property
     def is_compressed(self) -> bool:

@@ -172,12 +172,16 @@ def _same(place: Placement) -> Placement:
 
 
 def row_of(line: bytes | None, plan: Plan, lines: ManifestLines) -> Row | None:
-    """The row of a line. A row that cannot be read, or is excluded, has no entry; its reason says why."""
+    """The row of a line. A row that cannot be read, or is excluded, has no entry; its reason says why.
+
+    Raises ``InvalidRequest`` if too many rows cannot be read.
+    """
     try:
         if line is None:
             raise BrokenRow(f"has over {tuning.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
         row = read_row(line, lines.part, plan.request)
     except BrokenRow as error:
+        lines.note_broken()
         return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")
     if row is not None and plan.request.filters.prunes(row.path):
         return Row(row.path, reason=Reason.EXCLUDED)

@@ -36,6 +36,7 @@ class ManifestLines:
         # The byte, or row of a compressed file, after the last line, and that line's number if it is known.
         self._next = part.done if part.is_compressed else part.first
         self._line = part.line - 1
+        self._broken = part.broken
 
     @property
     def part(self) -> ManifestPart:
@@ -46,8 +47,15 @@ class ManifestLines:
         """The part after the last line that was given."""
         line = self._line + 1 if self._part.line else 0
         if self._part.is_compressed:
-            return replace(self._part, done=self._next, line=line)
-        return replace(self._part, first=self._next, line=line)
+            return replace(self._part, done=self._next, line=line, broken=self._broken)
+        return replace(self._part, first=self._next, line=line, broken=self._broken)
+
+    def note_broken(self) -> None:
+        """Note a row that cannot be read. Raises ``InvalidRequest`` at over ``tuning.MANIFEST_BROKEN_ROWS`` of them."""
+        self._broken += 1
+        if self._broken > tuning.MANIFEST_BROKEN_ROWS:
+            problem = f"has over {tuning.MANIFEST_BROKEN_ROWS:,} rows that cannot be read, the last in {self.where}"
+            raise self._refused(problem, "correct these rows, or leave them out")
 
     @property
     def where(self) -> str:
