@@ -121,6 +121,9 @@ class LocalPaths:
             raise LocalRunError(f"{self.state} belongs to another user; name another directory with --state")
         if found.st_mode & stat.S_IWOTH and any(self.state.iterdir()):
             raise LocalRunError(f"every user may write to {self.state}; name another directory with --state")
+        for one in self.state.iterdir():  # a group may have been let in
+            if one.lstat().st_uid != found.st_uid:
+                raise LocalRunError(f"{one} belongs to another user; name another directory with --state")
         self.state.chmod(0o700)
 
     def log(self, name: str) -> Path:

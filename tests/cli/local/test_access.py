@@ -40,6 +40,17 @@ def test_a_directory_of_another_user_is_no_state(tmp_path: Path) -> None:
         LocalPaths.find(state=tmp_path).keep_private()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_another_user_put_into_a_state_is_not_run(tmp_path: Path) -> None:
+    """A directory that its group may write to, in which a member of it left something."""
+    tmp_path.chmod(0o775)
+    (tmp_path / "tools").mkdir()
+    os.chown(tmp_path / "tools", 65_534, 65_534)
+    with pytest.raises(LocalRunError, match="tools belongs to another user"):
+        LocalPaths.find(state=tmp_path).keep_private()
+    assert tmp_path.stat().st_mode & 0o777 == 0o775
+
+
 def test_the_keys_are_new_every_time_and_read_as_they_were_written(tmp_path: Path) -> None:
     file = tmp_path / "aws.env"
     file.touch(0o644)
