@@ -110,8 +110,7 @@ def with_shard(event: Json, answer: Json) -> Json:
 
 
 def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
-    shard = convert(field(event, "shard"), load("finishing.divide:FinishShard"))
-    events.check_id("shard.id", shard.id)
+    shard = convert(events.with_own_id(event, "shard"), load("finishing.divide:FinishShard"))
     return use_case(shard, context)
 
 

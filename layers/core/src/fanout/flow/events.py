@@ -67,15 +67,18 @@ def batch_run_id(event: Json) -> str:
 
 
 def segment_of(event: Json) -> Segment:
-    segment = convert(field(event, "segment"), Segment)
-    check_id("segment.id", segment.id)
-    return segment
+    return convert(with_own_id(event, "segment"), Segment)
 
 
 def shard_of(event: Json) -> Shard:
-    shard = convert(field(event, "shard"), Shard)
-    check_id("shard.id", shard.id)
-    return shard
+    return convert(with_own_id(event, "shard"), Shard)
+
+
+def with_own_id(event: Json, name: str) -> Json:
+    """A field that is a segment or a shard. Raises ``InvalidRequest`` for an id that is not one of a run."""
+    found: Json = field(event, name)
+    check_id(f"{name}.id", str(found.get("id", "")))  # before the type, whose error names no field of the event
+    return found
 
 
 def check_id(name: str, value: str) -> None:
