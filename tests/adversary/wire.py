@@ -158,13 +158,15 @@ def wires(s3: LyingS3) -> Iterator[None]:
         body: bytes | None,
         body_bytes: int = 0,
         *,
+        most_bytes: int = 0,
         slow: bool = False,
         fresh: bool = False,
         place: int | None = None,
     ) -> Any:
         parts = urlsplit(url)
         if parts.hostname != HOST:
-            return begin(self, method, url, headers, body, body_bytes, slow=slow, fresh=fresh, place=place)
+            more = {"slow": slow, "fresh": fresh, "place": place}
+            return begin(self, method, url, headers, body, body_bytes, most_bytes=most_bytes, **more)  # type: ignore[arg-type]
         target = url.removeprefix(URL)
         sent = {"host": HOST, **{name.lower(): value for name, value in headers.items()}}
         if body is not None:
