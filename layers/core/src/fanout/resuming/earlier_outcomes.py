@@ -20,7 +20,7 @@ from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import big_file_outcomes, big_file_times
 
 
-class Proofs(Struct, frozen=True):
+class VerifiedIndexes(Struct, frozen=True):
     """The indexes of what was verified, by the result."""
 
     equal: Set[int]
@@ -34,11 +34,11 @@ class EarlierOutcomes:
         self._earlier = earlier
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
 
-    def proofs(self, shard: Shard) -> Proofs:
+    def proofs(self, shard: Shard) -> VerifiedIndexes:
         """The copied entries, or blocks, of a shard that the earlier run verified."""
         verified = outcomes_of(keys.verified_id(shard.id), self._earlier) if self._verified else {}
         different = {index for index, outcome in verified.items() if outcome.result in TROUBLE}
-        return Proofs(verified.keys() - different, different)
+        return VerifiedIndexes(verified.keys() - different, different)
 
     def needs_proof(self, outcome: Outcome) -> bool:
         """Whether an entry that needed no copy was copied by a run before, and verified by none."""
@@ -57,7 +57,7 @@ class EarlierOutcomes:
 
     def proven_names(self, copies: Shard | None) -> tuple[set[str], set[str]]:
         """The paths of entries that were verified and are equal, and of those that are different."""
-        proofs = self.proofs(copies) if copies is not None else Proofs(set(), set())
+        proofs = self.proofs(copies) if copies is not None else VerifiedIndexes(set(), set())
         if copies is None or not (proofs.equal or proofs.different):
             return set(), set()
         paths = [entry.path for entry in self._earlier.read_shard(copies)]

@@ -21,6 +21,7 @@ from fanout.model.shard import BigFile
 
 # Chosen: examples that a note shows.
 EXAMPLES = 5
+_NO_SHARD = ""
 
 
 class UnreadEntries(Struct, frozen=True):
@@ -79,7 +80,7 @@ def unread_notes(ledger: Ledger, only: str = "", more: Iterable[Outcome] = ()) -
             examples[one.what] = sorted({*examples[one.what], *one.examples})[:EXAMPLES]
     for index, outcome in enumerate(more):
         for what, _ in outcome.unread:
-            entries[what][""].add(index)
+            entries[what][_NO_SHARD].add(index)
             examples[what] = sorted({*examples[what], _example(what, outcome)})[:EXAMPLES]
     return [
         f"{what}: {sum(map(len, entries[what].values())):,}, for example {'; '.join(examples[what])}"
