@@ -13,10 +13,9 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from fanout.adapters.aws import assumed_role
-from fanout.adapters.aws.assumed_role import AGAIN_SECONDS, LEAST_SECONDS, RENEW_SECONDS, AssumedRole, session_policy
+from fanout.adapters.aws.assumed_role import AGAIN_SECONDS, LEAST_SECONDS, RENEW_SECONDS, AssumedRole
+from fanout.adapters.aws.session_policy import session_policy
 from fanout.model.errors import AccessDenied, FanoutError
-from tests.support.actions import Need
-from tests.support.iam import is_allowed, statements_in
 
 ROLE = "arn:aws:iam::444455556666:role/theirs"
 
@@ -92,20 +91,14 @@ def test_a_refusal_holds_for_everybody_who_asks_within_seconds(service: Service)
     assert role().access_key_id == "key-2"
 
 
-@pytest.mark.parametrize(
-    ("owner", "accounts", "allowed"),
-    [("1", ["1", "2"], True), ("2", ["1", "2"], True), ("3", ["1", "2"], False), ("3", [], True)],
-)
-def test_a_session_uses_no_bucket_of_an_account_that_is_not_named(
-    service: Service, owner: str, accounts: list[str], allowed: bool
-) -> None:
-    AssumedRole("us-east-1", ROLE, "", accounts=accounts)()
-    statements = statements_in(json.loads(service.asked[0]["Policy"]))
-    for action in ("s3:PutObject", "s3:GetObject", "s3:DeleteObject", "s3:ListBucket"):
-        need = Need(action, "arn:aws:s3:::b/k", {"aws:ResourceAccount": owner})
-        assert is_allowed(need, statements) is allowed
-    assert is_allowed(Need("kms:Decrypt", "arn:aws:kms:us-east-1:1:key/k", {}), statements)
-    assert not is_allowed(Need("sts:AssumeRole", "arn:aws:iam::1:role/r", {}), statements)
+def test_a_session_without_a_policy_may_do_nothing(service: Service) -> None:
+    AssumedRole("us-east-1", ROLE, "")()
+    assert json.loads(service.asked[0]["Policy"])["Statement"] == [{"Effect": "Deny", "Action": "*", "Resource": "*"}]
+
+
+def test_a_session_has_the_policy_and_the_name_that_it_is_given(service: Service) -> None:
+    AssumedRole("us-east-1", ROLE, "", policy="a policy", name="fanout.CopyShard.run-1")()
+    assert service.asked == [{"RoleArn": ROLE, "RoleSessionName": "fanout.CopyShard.run-1", "Policy": "a policy"}]
 
 
 @pytest.fixture

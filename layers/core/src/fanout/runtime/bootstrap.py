@@ -93,11 +93,13 @@ def make_context(
     state: str = "",
     sealed: str = "",
     kept: WorkStore | None = None,
+    function: str = "",
 ) -> Context:
     """The context of one attempt, of the task of a state, that may take so many seconds.
 
     ``sealed`` is the prefix below which the run seals its ledger, empty for none. ``kept`` is the ledger's place as a
-    function knows it that walks through several states; what changes during a run is read past it.
+    function knows it that walks through several states; what changes during a run is read past it. ``function`` is
+    the one at work: a role of another account gives it that function's rights.
     """
     clock = SystemClock()
     nonce = secrets.token_hex(4)
@@ -112,7 +114,7 @@ def make_context(
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
         if plan.request.between_mounts and not is_seen:
             return UnseenTree(ledger, nonce, str(location))
-        opened.append(keep_out(field, make_tree(field, location, plan, nonce), plan, ledger))
+        opened.append(keep_out(field, make_tree(field, location, plan, nonce, function), plan, ledger))
         return opened[-1]
 
     def release() -> None:
@@ -128,16 +130,18 @@ def make_context(
             tree("source", plan.request.source, plan), plan.request.attributes, _allowed(plan)
         ),
         destination=lambda plan: tree("destination", plan.destination, plan),
-        entry_copier=make_entry_copier,
-        is_one_bucket=ends_are_one_bucket,
-        s3_services=StackS3Services(),
+        entry_copier=lambda plan: make_entry_copier(plan, function),
+        is_one_bucket=lambda plan, key: ends_are_one_bucket(plan, key, function),
+        s3_services=StackS3Services(function),
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
         crew=find_crew(),
-        objects=objects_for,
+        objects=lambda plan: objects_for(plan, function),
         far_buckets=far_buckets,
-        ownership=lambda plan: client_for(plan).get_bucket_ownership_controls(plan.request.destination.bucket),
+        ownership=lambda plan: client_for(plan, function).get_bucket_ownership_controls(
+            plan.request.destination.bucket
+        ),
         meter=late(_meter),
         file_system_ids=settings().file_systems,
         deployed=StackFacts(
@@ -204,12 +208,12 @@ def stack() -> StackSettings:
     )
 
 
-def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
+def make_tree(field: str, location: Location, plan: Plan, nonce: str, function: str = "") -> Tree:
     """The adapter of a location; only a source's symlinks are ever followed."""
     if isinstance(location, S3Location):
         objects = plan.request.objects
         return S3Tree(
-            client_for(plan),
+            client_for(plan, function),
             location.bucket,
             location.prefix,
             write_headers=write_headers(objects),
@@ -266,18 +270,18 @@ def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]
         directory.close()
 
 
-def make_entry_copier(plan: Plan) -> EntryCopier | None:
+def make_entry_copier(plan: Plan, function: str = "") -> EntryCopier | None:
     """The server-side copier, where one store holds both ends; else ``None``."""
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects
-        client = client_for(plan)
+        client = client_for(plan, function)
         headers, overwrite = write_headers(objects), plan.request.overwrite
         return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
     return None
 
 
-def ends_are_one_bucket(plan: Plan, key: str) -> bool:
+def ends_are_one_bucket(plan: Plan, key: str, function: str = "") -> bool:
     """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
     request = plan.request
-    return is_one_bucket(client_for(plan), request.destination.bucket, request.source.bucket, key)
+    return is_one_bucket(client_for(plan, function), request.destination.bucket, request.source.bucket, key)

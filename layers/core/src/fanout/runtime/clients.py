@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from fanout.adapters.aws.credentials import (
     Credentials,
@@ -20,6 +20,9 @@ from fanout.adapters.s3.client.reach import region_of
 from fanout.adapters.s3.work_store import S3ObjectReader, S3WorkStore
 from fanout.request.plan import Plan
 from fanout.runtime.settings import Settings, settings_from
+
+# Chosen: a process that outlives a run keeps so many sessions of roles.
+_SESSIONS = 16
 
 
 @cache
@@ -50,22 +53,32 @@ def _data_client() -> S3Client:
     return S3Client(Endpoint(here.region, data.url), Given(credentials))
 
 
-def client_for(plan: Plan) -> S3Client:
-    """The S3 client for the buckets of a plan."""
+def client_for(plan: Plan, function: str = "") -> S3Client:
+    """The S3 client of a function for the buckets of a plan. A role that the plan names gives it this one's rights."""
     options = plan.request.bucket_options
-    role, external_id = plan.request.assumed
-    assumed = dict.fromkeys(options, _assumed(role, external_id)) if role else {}
+    assumed = dict.fromkeys(options, _session(plan, function)) if plan.request.assumed[0] else {}
     return _data_client().for_buckets(headers_of_buckets(options)).by_ways(plan.regions, assumed)
 
 
-@cache
-def _assumed(role: str, external_id: str) -> CredentialsProvider:
-    """The credentials of a role, which all runs of this process share."""
+def _session(plan: Plan, function: str) -> CredentialsProvider:
+    from fanout.adapters.aws.session_policy import session_name, session_policy
+
+    here = settings()
+    role, external_id = plan.request.assumed
+    _, partition, _, _, account, _ = role.split(":", 5)
+    accounts = (here.account, account, *here.other_accounts)
+    allowed = () if "any" in accounts else tuple(dict.fromkeys(accounts))
+    policy = session_policy(allowed, function, plan, partition, here.region)
+    return _assumed(role, external_id, policy, session_name(function, plan.run_id))
+
+
+@lru_cache(maxsize=_SESSIONS)
+def _assumed(role: str, external_id: str, policy: str, name: str) -> CredentialsProvider:
+    """The credentials of a role, which all tasks of a run in this process share."""
     from fanout.adapters.aws.assumed_role import AssumedRole
 
     here = settings()
-    accounts = (here.account, role.split(":")[4], *here.other_accounts)
-    return AssumedRole(here.region, role, external_id, here.sts_url, () if "any" in accounts else accounts)
+    return AssumedRole(here.region, role, external_id, here.sts_url, policy, name)
 
 
 def far_buckets(buckets: Iterable[str]) -> dict[str, str]:
@@ -77,9 +90,9 @@ def far_buckets(buckets: Iterable[str]) -> dict[str, str]:
     return {bucket: region for bucket, region in found.items() if region not in ("", here.region)}
 
 
-def objects_for(plan: Plan) -> S3ObjectReader:
+def objects_for(plan: Plan, function: str = "") -> S3ObjectReader:
     """The reader of a plan's manifest, which may lie in the ledger of an earlier run."""
-    client = client_for(plan)
+    client = client_for(plan, function)
     return S3ObjectReader(lambda bucket: stack_client() if bucket == settings().work_bucket else client)
 
 

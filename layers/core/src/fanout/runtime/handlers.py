@@ -83,11 +83,11 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
     named.update({"state": state, "run_id": run_id, **_keys_of(event)})
     remaining = lambda_context.get_remaining_time_in_millis() / 1000
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
-        context = step.inside(make_context(run_id, prefix, remaining, state, sealed))
+        context = step.inside(make_context(run_id, prefix, remaining, state, sealed, function=step.function))
         try:
             if step.shares_out and find_crew() is None:
                 goes_with_one_process()
-            inside = _begins(run_id, prefix, sealed, lambda_context, named) if step.walks else None
+            inside = _begins(step.function, run_id, prefix, sealed, lambda_context, named) if step.walks else None
             answer = run_step(step, event, context, replace(stack(), begin=inside))
             if name in AFTER:
                 _loaded(AFTER[name])(answer, context.ledger)
@@ -98,7 +98,7 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
         return step.answers(event, answer)
 
 
-def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any, named: dict[str, str]) -> Begin:
+def _begins(function: str, run_id: str, prefix: str, sealed: str, lambda_context: Any, named: dict[str, str]) -> Begin:
     """Begins the steps that a function walks through, on one kept ledger; each is observed as in its own function."""
     kept = KeptStore(make_work_store(), run_prefix(run_id))
 
@@ -110,7 +110,7 @@ def _begins(run_id: str, prefix: str, sealed: str, lambda_context: Any, named: d
             _loaded(BEFORE[state])()
         remaining = lambda_context.get_remaining_time_in_millis() / 1000
         with observed(state, run_id, lambda_context):
-            context = make_context(run_id, prefix, remaining, state, sealed, kept)
+            context = make_context(run_id, prefix, remaining, state, sealed, kept, function)
             try:
                 yield context
             finally:

@@ -12,13 +12,16 @@ from fanout.runtime.clients import client_for, settings, stack_client
 
 
 class StackS3Services(S3Services):
-    """The services that this stack may use."""
+    """The services that this stack may use, as one of its functions asks for them."""
+
+    def __init__(self, function: str = "") -> None:
+        self._function = function
 
     def archive(self, plan: Plan) -> ObjectArchive | None:
         """The archives of the source's bucket, where the request has objects restored."""
         source = plan.request.source
         if isinstance(source, S3Location) and plan.request.brings_back:
-            return S3Archive(client_for(plan), source)
+            return S3Archive(client_for(plan, self._function), source)
         return None
 
     def checksum_jobs(self, plan: Plan) -> ChecksumJobs | None:
@@ -34,7 +37,7 @@ class StackS3Services(S3Services):
             here.account,
             here.checksum_role,
             ObjectPlace(stack_client(), here.work_bucket, ""),
-            client_for(plan),
+            client_for(plan, self._function),
             {end: place for end, place in places.items() if isinstance(place, S3Location)},
             here.control_url,
         )

@@ -11,14 +11,14 @@ for again by each, nor waited for in a row.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.session_policy import session_policy
 from fanout.model.errors import AccessDenied, FanoutError
 
 # Chosen: a request that was signed just before is long answered by then.
@@ -35,18 +35,6 @@ _REMEDY = (
 )
 
 
-def session_policy(accounts: Sequence[str]) -> str:
-    """The policy of a session, which may use S3 and its keys of what its role may, and buckets of these accounts alone.
-
-    The policies of the stack's own roles do not bind it, and so not what they say of buckets of other accounts.
-    """
-    statements: list[dict[str, object]] = [{"Effect": "Allow", "Action": ["s3:*", "kms:*"], "Resource": "*"}]
-    if accounts:
-        others = {"StringNotEquals": {"aws:ResourceAccount": [*accounts]}}
-        statements.append({"Effect": "Deny", "Action": "s3:*", "Resource": "*", "Condition": others})
-    return json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
-
-
 class AssumedRole:
     """A provider of a role's credentials. Safe to share between threads.
 
@@ -60,12 +48,13 @@ class AssumedRole:
         role: str,
         external_id: str,
         url: str = "",
-        accounts: Sequence[str] = (),
+        policy: str = "",
+        name: str = _SESSION,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """The sessions use buckets of these accounts alone, or of any where there are none."""
+        """The sessions have this name and at most the rights of this policy; without a policy they have none."""
         self._region, self._role, self._external_id, self._url = region, role, external_id, url
-        self._policy = session_policy(accounts)
+        self._policy, self._name = policy or session_policy(()), name
         self._now = now
         self._lock = threading.Lock()
         self._found: tuple[float, Credentials] | None = None
@@ -108,7 +97,7 @@ class AssumedRole:
             with our_errors("sts:AssumeRole", self._role):
                 service = client("sts", self._region, self._url, _ATTEMPTS)
                 found = service.assume_role(
-                    RoleArn=self._role, RoleSessionName=_SESSION, Policy=self._policy, **external
+                    RoleArn=self._role, RoleSessionName=self._name, Policy=self._policy, **external
                 )["Credentials"]
                 keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
                 return found["Expiration"].timestamp(), keys
