@@ -14,11 +14,11 @@ TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Roles": (
         *("PlanTransfer", "GatherSegments", "PartitionShards", "RecordShardFailure", "BeginDeletion"),
-        *("BeginVerification", "SummariseTransfer", "PaceCopy", "ComputeChecksums"),
+        *("BeginVerification", "SummariseTransfer", "PaceCopy", "ComputeChecksums", "ExamineTurns"),
     ),
     "MountRoles": (
         *("CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),
-        *("VerifyShard", "ShortWay"),
+        *("VerifyShard", "ShortWay", "ExamineNetwork"),
     ),
     "ProbeRoles": ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe", "SummariseProbe"),
     "StartBatchRole": ("StartBatch",),
@@ -28,6 +28,8 @@ OTHERS: dict[str, dict[str, str]] = {
     "MountRoles": {"SecondMountRoles": "HasSecondMount", "OutsideRoles": "HasOutside"},
     "ProbeRoles": {"SecondProbeRoles": "HasSecondMount"},
 }
+# It has no network to examine there.
+_NOT_OUTSIDE = "ExamineNetwork"
 _WIDTH = 150
 _BLANK = "\0"  # none at which a line may break
 _HEAD = """\
@@ -121,9 +123,15 @@ def _closed(function: str) -> str:
     )
 
 
+def others_of(group: str, function: str) -> dict[str, str]:
+    """The parameters that name the roles of the same function elsewhere, each with its condition."""
+    others = OTHERS.get(group, {})
+    return {name: one for name, one in others.items() if (function, name) != (_NOT_OUTSIDE, "OutsideRoles")}
+
+
 def _roles(group: str, number: int) -> str:
     chosen = f'!Select [{number}, !Split [",", !Ref {{}}]]'
-    others = OTHERS.get(group, {}).items()
+    others = others_of(group, GROUPS[group][number]).items()
     conditional = [f"!If [{condition}, {chosen.format(name)}, !Ref AWS::NoValue]" for name, condition in others]
     return "\n".join(f"        - {one}" for one in (chosen.format(group), *conditional))
 

@@ -145,8 +145,8 @@ _BESIDE: dict[str, tuple[str, ...]] = {
     f"{RUNS}{run_places.LATEST}/*": ("SummariseTransfer",),
     f"{RUNS}{run_places.MOUNTS}/*": ("CheckMount",),
     f"{RUNS}{run_places.VERSIONS}/*": ("FinishTree",),
-    # Asked by ``fanout doctor`` whether it can write.
-    f"{RUNS}{run_places.DOCTOR}/probe": ("CheckMount",),
+    # Asked by ``fanout doctor`` whether they can write.
+    f"{RUNS}{run_places.DOCTOR}/*": ("ExamineNetwork", "ExamineTurns"),
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{run_places.SEALS}*": ("PlanTransfer",),
@@ -182,7 +182,7 @@ _NOT_SHORT = {
         *("restores/copies-at-once.json", "restores/*", "deletions/looks/*"),
         *(keys.SOURCE_FENCED, keys.SOURCE_FINISHED, keys.SOURCE_WITHDRAWN),
     )
-} | {f"{RUNS}{run_places.VERSIONS}/*", f"{RUNS}{run_places.DOCTOR}/probe"}
+} | {f"{RUNS}{run_places.VERSIONS}/*"}
 KINDS: dict[str, tuple[str, ...]] = {
     pattern: (*who, SHORT_WAY) if _STANDS_FOR & {*who} and pattern not in _NOT_SHORT else who
     for pattern, who in _ALONE.items()

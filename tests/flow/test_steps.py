@@ -16,6 +16,7 @@ from fanout.flow.events import batch_run_id
 from fanout.flow.steps import STEPS
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import PROVERS
+from fanout.runtime.questions import QUESTIONS
 from tests.support.definitions import definition
 
 NAMED = re.compile(r'"([a-z_.]+:[A-Za-z_]+)"')
@@ -63,9 +64,9 @@ def test_every_function_that_the_flow_names_is_there() -> None:
 def test_every_function_has_a_folder_of_three_lines_and_does_the_step_of_its_name() -> None:
     folders = {path.parent.name: path.read_text() for path in FUNCTIONS.glob("*/app.py")}
     names = {"".join(word.capitalize() for word in folder.split("_")): text for folder, text in folders.items()}
-    assert names.keys() == {step.function for step in STEPS.values()}
+    assert names.keys() == {step.function for step in STEPS.values()} | QUESTIONS.keys()
     for name, text in names.items():
-        assert STEPS[name].function == name
+        assert name in QUESTIONS or STEPS[name].function == name
         assert len(text.splitlines()) == 3 and f'handler_of("{name}")' in text
 
 

@@ -105,7 +105,8 @@ def call(s3: Any) -> Invoke:
 
     def call(name: str, event: dict[str, Any]) -> Any:
         event = {"step": name, **event}
-        folder = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in STEPS[name].function)
+        function = STEPS[name].function if name in STEPS else name  # some answer questions, and are no states
+        folder = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in function)
         spec = importlib.util.spec_from_file_location(f"functions{folder}", FUNCTIONS / folder[1:] / "app.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)

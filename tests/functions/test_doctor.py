@@ -77,13 +77,13 @@ def test_a_run_fails_in_its_check_if_s3_does_not_answer(
     clients.settings.cache_clear()
     with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
         invoke("CheckMount", {"run": {"id": "run-1", "prefix": "runs/run-1/"}})
-    found = levels(invoke("CheckMount", {"step": "ExamineNetwork"}))
+    found = levels(invoke("ExamineNetwork", {"step": "ExamineNetwork"}))
     assert found["network of mount data: S3"] == "fail"
     assert found["mount data"] == "ok"  # one check that fails keeps no other from being made
 
 
 def test_the_findings_of_a_function_that_is_well(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
-    answer = invoke("CheckMount", {"step": "ExamineNetwork", "kms_key_id": "alias/mine"})
+    answer = invoke("ExamineNetwork", {"step": "ExamineNetwork", "kms_key_id": "alias/mine"})
     expected = {
         "network of mount data: S3",
         "network of mount data: work bucket",
@@ -103,7 +103,7 @@ def test_the_findings_of_a_function_that_is_well(s3: Any, invoke: Invoke, tmp_pa
 def test_a_work_bucket_that_is_not_there_is_a_finding(s3: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FANOUT_WORK_BUCKET", "no-such-bucket")
     clients.settings.cache_clear()
-    assert levels(invoke("CheckMount", {"step": "ExamineNetwork"}))["network of mount data: work bucket"] == "fail"
+    assert levels(invoke("ExamineNetwork", {"step": "ExamineNetwork"}))["network of mount data: work bucket"] == "fail"
 
 
 def test_a_mount_that_is_missing_is_a_finding(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
     every_run(flow, s3, machine, tmp_path)
     short_runs(flow, s3, tmp_path)
     large_runs(flow, s3, tmp_path, monkeypatch)
-    names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "ComputeChecksums")
+    names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "ComputeChecksums", "ExamineTurns")
     once_a_run = {f"{name}Function" for name in names}
     assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)

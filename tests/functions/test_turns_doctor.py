@@ -1,4 +1,4 @@
-"""What the doctor finds with PlanTransfer's role: whether two runs of one transfer can be kept apart."""
+"""What the doctor finds outside of the mounts: whether two runs of one transfer can be kept apart."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Account:
 
 
 class Refusing(MemoryStore):
-    """A work bucket whose locks/* can be read and not written."""
+    """A work bucket whose objects can be read and not written."""
 
     def write_version(self, key: str, data: bytes, version: str) -> None:
         raise AccessDenied("PutObject", key, "allow it")
@@ -69,13 +69,13 @@ def test_a_stack_that_is_well_whether_or_not_it_was_asked_before(time: str) -> N
     rows = found(examine_turns(ARN, store, executions, Account()))
     assert {name: row["level"] for name, row in rows.items()} == {LISTS: "ok", RUNS: "ok", QUOTA: "ok"}
     assert set(executions.about) == {ARN}
-    assert list(store.list("")) == [LOCK_KEY] and LOCK_KEY.startswith("locks/")
+    assert list(store.list("")) == [LOCK_KEY] and LOCK_KEY.startswith("runs/doctor/")
 
 
 def test_lists_that_can_not_be_written_are_found_with_what_is_missing() -> None:
     rows = found(examine_turns(ARN, Refusing(), Asked(), Account()))
     assert (rows[LISTS]["level"], rows[RUNS]["level"]) == ("fail", "ok")
-    assert "s3:PutObject on locks/*" in rows[LISTS]["remedy"] and "fanout deploy" in rows[LISTS]["remedy"]
+    assert f"s3:PutObject on {LOCK_KEY}" in rows[LISTS]["remedy"] and "fanout deploy" in rows[LISTS]["remedy"]
     assert LOCK_KEY in rows[LISTS]["what"]
 
 
@@ -106,7 +106,7 @@ def test_the_account_is_shown_with_what_a_run_takes_of_it() -> None:
 
 
 def test_the_function_asks_its_own_bucket_and_step_functions(s3: Any, invoke: Invoke) -> None:
-    rows = found(invoke("PlanTransfer", EVENT))
+    rows = found(invoke("ExamineTurns", EVENT))
     # moto's Lambda does not know GetAccountSettings.
     assert {name: row["level"] for name, row in rows.items()} == {LISTS: "ok", RUNS: "ok", QUOTA: "warn"}
     assert s3.head_object(Bucket="work-bucket", Key=LOCK_KEY)

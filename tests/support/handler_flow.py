@@ -16,7 +16,7 @@ from fanout.flow.walker import StateFailed, Walker, never
 from fanout.pacing import pace_copy
 from tests.support.definitions import definition
 
-MOUNTED = frozenset(step.function for step in STEPS.values() if step.mount)
+MOUNTED = frozenset(step.function for step in STEPS.values() if step.mount) | {"ExamineNetwork"}
 PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")
 WORK = "work-bucket"
 EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:fanout-transfer"
@@ -94,8 +94,8 @@ class HandlerFlow:
 
     def doctor(self) -> list[Any]:
         """Everything that ``fanout doctor`` asks the functions; their findings."""
-        network = self._call("CheckMount", {"step": "ExamineNetwork", "kms_key_id": ""})
-        turns = self._call("PlanTransfer", {"step": "ExamineTurns", "execution": f"{EXECUTIONS}:doctor"})
+        network = self._call("ExamineNetwork", {"step": "ExamineNetwork", "kms_key_id": ""})
+        turns = self._call("ExamineTurns", {"step": "ExamineTurns", "execution": f"{EXECUTIONS}:doctor"})
         return [*network["findings"], *turns["findings"]]
 
     def step(self, name: str, event: dict[str, Any]) -> Any:

@@ -39,6 +39,10 @@ PACING = {"PaceCopyFunction"}
 CHECKSUMS = {"ComputeChecksumsFunction"}
 # No state calls it, but a queue.
 BESIDE = {"StartBatchFunction"}
+# No state calls them, but ``fanout doctor`` and ``fanout selftest``. The first is once a mount.
+EXAMINES_MOUNT = {"ExamineNetworkFunction"}
+EXAMINES_TURNS = {"ExamineTurnsFunction"}
+ASKED = EXAMINES_MOUNT | EXAMINES_TURNS
 # Those of a probe, which has a state machine of its own for each mount.
 PROBE_MOUNTED = {"OpenProbeFunction", "RunExperimentFunction", "CloseProbeFunction"}
 PROBE = PROBE_MOUNTED | {"PlanProbeFunction", "SummariseProbeFunction"}
@@ -46,8 +50,13 @@ FANNED_OUT = {
     *("ListSegment", "CopyShard", "RecordShardFailure", "FinishShard", "DeleteShard", "VerifyShard", "RunExperiment")
 }
 # Those of nested templates, which are given the name of the stack.
-NESTED_FUNCTIONS = MOUNTED | BESIDE | PROBE | PACING | CHECKSUMS
-KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction", "SummariseTransferFunction"}
+NESTED_FUNCTIONS = MOUNTED | ASKED | BESIDE | PROBE | PACING | CHECKSUMS
+KNOWS_MOUNTS = (
+    MOUNTED
+    | EXAMINES_MOUNT
+    | PROBE_MOUNTED
+    | {"PlanTransferFunction", "PlanProbeFunction", "SummariseTransferFunction"}
+)
 
 
 class ShortForms(yaml.CSafeLoader):

@@ -73,7 +73,7 @@ def operations() -> dict[str, bool]:
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     found = {}
     for text in sources.values():
-        for operation in re.findall(r'\b(?:call|begin|request)\(\s*"([A-Z]\w+)"', text):
+        for operation in re.findall(r'\b(?:call|begin|request)\(\s*(?:\*\()?"([A-Z]\w+)"', text):
             method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
             called = re.compile(rf"\.(?:begin_)?{method}\b|(?<!def )(?<![\w.]){method}\(")
             found[operation] = any(map(called.search, sources.values()))
@@ -116,6 +116,10 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     """Both change the list of who writes; nothing else sees it."""
     roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
     assert {name for name, found in roles.items() if "AskRunsPolicy" in found} == {"PlanTransferRole"}
+    examined = [
+        s["Resource"] for name, s in policies() if name == "ExamineTurnsPolicy" and "states:" in str(s["Action"])
+    ]
+    assert [one["Fn::Sub"].rpartition(":")[2] for one in examined] == ["doctor"], "of no run"
     turns = {name for name, found in roles.items() if "TurnsPolicy" in found}
     assert turns == {"PlanTransferRole", "SummariseTransferRole"}
     asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.template.templates import (
+    EXAMINES_MOUNT,
     MOUNTED,
     PROBE_MOUNTED,
     REPO,
@@ -36,7 +37,7 @@ NOT_THERE = {"s3files", "s3control", "sts"}
 # What the actions of a service begin with, by the name of its endpoint.
 PREFIXES = {"monitoring": "cloudwatch"}
 NONE = {"Ref": "AWS::NoValue"}
-OUTSIDE = sorted(functions().keys() - MOUNTED - PROBE_MOUNTED)
+OUTSIDE = sorted(functions().keys() - MOUNTED - EXAMINES_MOUNT - PROBE_MOUNTED)
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -50,7 +51,7 @@ def test_the_network_is_that_of_the_first_file_system() -> None:
     subnets = {
         "Fn::If": ["MakesFileSystem", {"Fn::GetAtt": ["Network", "Outputs.SubnetIds"]}, joined("ExistingSubnetIds")]
     }
-    for name in ("Pacing", "Checksums", "Events", "Probe"):
+    for name in ("Pacing", "Checksums", "Examining", "Events", "Probe"):
         assert stacks()[name][1]["MountSubnetIds"] == subnets
         assert stacks()[name][1]["AllFunctionsInVpc"] == {"Ref": "AllFunctionsInVpc"}
     _, inside, _ = functions()["PlanTransferFunction"]["VpcConfig"]["Fn::If"]

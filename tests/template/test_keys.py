@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.template.templates import (
+    ASKED,
     REPO,
     Resource,
     actions,
@@ -73,11 +74,14 @@ def test_whatever_keeps_something_is_told_the_key() -> None:
 
 
 def test_every_function_may_use_the_key_of_the_ledger_and_only_as_s3_uses_it() -> None:
-    found = [s for owner, s in policies() if owner == "LedgerPolicy" and s.get("Resource") == KEY]
+    ledger = ("LedgerPolicy", "ExaminePolicy")
+    found = [s for owner, s in policies() if owner in ledger and s.get("Resource") == KEY]
     assert [(sorted(actions(s)), s["Condition"]) for s in found] == [
         (["kms:Decrypt", "kms:GenerateDataKey"], via("s3"))
-    ]
-    assert roles_with("LedgerPolicy") == {function["Role"]["Fn::GetAtt"][0] for function in functions().values()}
+    ] * 2
+    roles = {name: function["Role"]["Fn::GetAtt"][0] for name, function in functions().items()}
+    assert roles_with("ExaminePolicy") == {roles[name] for name in ASKED}
+    assert roles_with("LedgerPolicy") == {*roles.values()} - {roles[name] for name in ASKED}
 
 
 def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
@@ -87,6 +91,7 @@ def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
     both = ("kms:Decrypt", "kms:GenerateDataKey")
     assert held == {
         ("LedgerPolicy", both, str(via("s3"))),
+        ("ExaminePolicy", both, str(via("s3"))),
         ("TransferRole", both, str(via("s3"))),
         ("ChecksumJobPolicy", both, str(via("s3"))),
         ("StartBatchPolicy", ("kms:Decrypt",), str(via("sqs"))),

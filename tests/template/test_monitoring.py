@@ -10,6 +10,7 @@ from fanout.forecast.phases import NOTED
 from fanout.summary.metrics import run_metrics
 from tests.support.summaries import summary_of
 from tests.template.templates import (
+    EXAMINES_MOUNT,
     MOUNTED,
     NESTED,
     NESTED_FUNCTIONS,
@@ -194,14 +195,16 @@ def _held(statement: Any) -> list[str]:
 def test_a_saved_query_asks_every_function() -> None:
     groups = {name: function["LoggingConfig"]["LogGroup"] for name, function in functions().items()}
     mounted = template(NESTED / "mounted.yaml")["Outputs"]["LogGroupNames"]["Value"]["Fn::Join"][1]
-    assert sorted(map(str, mounted)) == sorted(str(groups[name]) for name in MOUNTED)
+    none = {"Ref": "AWS::NoValue"}
+    examines = [{"Fn::If": ["Mounts", groups[name], none]} for name in EXAMINES_MOUNT]
+    assert sorted(map(str, mounted)) == sorted(map(str, [*(groups[name] for name in MOUNTED), *examines]))
     probing = template(NESTED / "probe.yaml")["Outputs"]["LogGroupNames"]["Value"]["Fn::Join"][1]
     assert sorted(map(str, probing)) == sorted(str(groups[name]) for name in PROBE)
     asked = stacks()["Queries"][1]["LogGroupNames"]["Fn::Join"][1]
     nested = ("FirstMount", "SecondMount", "Probe", "SecondProbe")
     first, second, probe, twin = ({"Fn::GetAtt": [name, "Outputs.LogGroupNames"]} for name in nested)
     own = [group for name, group in groups.items() if name not in NESTED_FUNCTIONS]
-    alone = [{"Fn::GetAtt": [name, "Outputs.LogGroupName"]} for name in ("Pacing", "Checksums")]
+    alone = [{"Fn::GetAtt": [name, "Outputs.LogGroupName"]} for name in ("Pacing", "Checksums", "Examining")]
     outside = {"Fn::GetAtt": ["Outside", "Outputs.LogGroupNames"]}
     others = ((second, "HasSecondMount"), (twin, "HasSecondMount"), (outside, "LeavesRegion"))
     twins = [{"Fn::If": [condition, one, {"Ref": "AWS::NoValue"}]} for one, condition in others]

@@ -83,19 +83,25 @@ def test_only_functions_that_write_the_file_system_may() -> None:
     writing = ("CheckMount", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories", "ShortWay")
     assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
     assert roles_with("ProbeMountPolicy") == {"OpenProbeRole", "RunExperimentRole", "CloseProbeRole"}
+    assert roles_with("ExamineMountPolicy") == {"ExamineNetworkRole"}
     assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}
     writes = {(name, s["Effect"]) for name, s in policies() if any("ClientWrite" in str(one) for one in [s["Action"]])}
-    assert writes == {("MountWritePolicy", "Allow"), ("ProbeMountPolicy", "Allow"), ("FileSystem", "Deny")}
+    assert writes == {
+        ("MountWritePolicy", "Allow"),
+        ("ProbeMountPolicy", "Allow"),
+        ("ExamineMountPolicy", "Allow"),
+        ("FileSystem", "Deny"),
+    }
 
 
 def test_a_mount_that_is_only_read_lets_no_function_write() -> None:
     for name, statement in policies():
-        if name in ("MountWritePolicy", "ProbeMountPolicy") and "Condition" in statement:
+        if name in ("MountWritePolicy", "ProbeMountPolicy", "ExamineMountPolicy") and "Condition" in statement:
             (service,) = {action.partition(":")[0] for action in actions(statement)}
             assert {"Fn::If": ["Writes", f"{service}:ClientWrite", {"Ref": "AWS::NoValue"}]} in statement["Action"]
 
 
-@pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy", "ProbeMountPolicy"])
+@pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy", "ProbeMountPolicy", "ExamineMountPolicy"])
 def test_a_mount_is_of_efs_or_of_s3_files_and_through_its_access_point(name: str) -> None:
     found = [statement for owner, statement in policies() if owner == name]
     files, efs = found[:2]
@@ -109,7 +115,7 @@ def test_a_mount_is_of_efs_or_of_s3_files_and_through_its_access_point(name: str
         "Action": ["s3:GetObject", "s3:GetObjectVersion"],
         "Resource": {"Fn::Split": [",", {"Ref": "DirectReadArns"}]},
     }
-    assert found[2:] == ([] if name == "ProbeMountPolicy" else [direct])
+    assert found[2:] == ([] if name in ("ProbeMountPolicy", "ExamineMountPolicy") else [direct])
 
 
 @pytest.mark.parametrize("end", ["Read", "Write"])
@@ -211,8 +217,9 @@ def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
     # Every HEAD asks for the checksum, and every upload has one: of an encrypted object both need its key.
     objects = ("ReadObjectsPolicy", "ReadBackPolicy", "WriteObjectsPolicy", "DeleteObjectsPolicy", "BeginUploadsPolicy")
     users = roles_with("KmsKeysPolicy")
-    assert users == set().union(*map(roles_with, objects))
-    assert len(users) == len({"PlanTransferRole", "ComputeChecksumsRole"}) + len(MOUNTED)
+    # The doctor tries a key of requests.
+    assert users == {"ExamineNetworkRole"}.union(*map(roles_with, objects))
+    assert len(users) == len({"PlanTransferRole", "ComputeChecksumsRole", "ExamineNetworkRole"}) + len(MOUNTED)
 
 
 @pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem", "NotificationTopicPolicy", "EventQueuesPolicy"])

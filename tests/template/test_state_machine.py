@@ -11,6 +11,7 @@ from fanout.facts import aws
 from fanout.flow.steps import MOUNTING
 from tests.template.templates import (
     AGAIN,
+    ASKED,
     BESIDE,
     CONDITIONS_OF,
     MOUNTED,
@@ -34,7 +35,7 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     }
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
     # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy, TakeOver that of GatherSegments.
-    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(MOUNTING) + 3
+    assert len(tasks) == len(functions()) - len(ASKED) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(MOUNTING) + 3
     probing = list(tasks_of(json.loads(PROBE_STATE_MACHINE.read_text(encoding="utf-8"))))
     assert len(probing) == len(PROBE)
     tasks += probing
@@ -90,14 +91,18 @@ def test_the_state_machine_of_a_probe_calls_the_functions_of_its_template_and_no
 
 
 def test_every_function_has_a_place_for_what_it_fails_at() -> None:
-    """A state machine calls it, whose states catch (tests/statemachine/test_error_policy.py), or a queue keeps it."""
+    """A state machine calls it, whose states catch (tests/statemachine/test_error_policy.py), or a queue keeps it.
+
+    Or doctor says it.
+    """
     called = {
         name.removesuffix("Arn")
         for machine in machines()
         for name in machine["Properties"]["DefinitionSubstitutions"].keys() - PARTITION.keys()
     }
     fed = {m["Properties"]["FunctionName"]["Ref"]: m["Properties"] for m in mappings()}
-    assert functions().keys() - called == fed.keys() == BESIDE
+    assert functions().keys() - called - ASKED == fed.keys() == BESIDE
+    assert not called & ASKED
     for mapping in fed.values():
         queue = resources()[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         kept = resources()[queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]]

@@ -13,6 +13,7 @@ from cfnlint.decode import cfn_yaml
 from fanout.facts import aws
 from tests.template.templates import (
     EVERY,
+    EXAMINES_MOUNT,
     FANNED_OUT,
     KNOWS_MOUNTS,
     MOUNTED,
@@ -115,7 +116,7 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
     same = {"Runtime", "Handler", "Architectures"}
     words = {"Ref:WorkBucket": "WorkBucketName", "Ref:AWS::StackName": "Name"}
     environment = {name: _renamed(value, words) for name, value in shared["Environment"]["Variables"].items()}
-    for name in MOUNTED | PROBE:
+    for name in MOUNTED | EXAMINES_MOUNT | PROBE:
         function = functions()[name]
         assert {key: function[key] for key in same} == {key: shared[key] for key in same}
         assert function["Layers"] == [{"Ref": "LayerArn"}]
@@ -137,12 +138,12 @@ def _renamed(value: Any, words: dict[str, str]) -> Any:
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: str) -> None:
     function = functions()[name]
-    assert ("FileSystemConfigs" in function) == (name in MOUNTED | PROBE_MOUNTED)
+    assert ("FileSystemConfigs" in function) == (name in MOUNTED | EXAMINES_MOUNT | PROBE_MOUNTED)
     # The others only where a parameter says so: tests/template/test_all_in_vpc.py.
     assert ("SubnetIds" in function["VpcConfig"]) == ("FileSystemConfigs" in function)
     variables = function["Environment"]["Variables"]
     assert ("FANOUT_MOUNTS" in variables) == (name in KNOWS_MOUNTS)
-    if name in MOUNTED | PROBE_MOUNTED:
+    if name in MOUNTED | EXAMINES_MOUNT | PROBE_MOUNTED:
         mount = function["FileSystemConfigs"][0]["LocalMountPath"]["Fn::Sub"]
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
 
@@ -194,7 +195,8 @@ def test_the_functions_outside_the_network_mount_nothing() -> None:
     assert template()["Resources"]["Outside"]["Condition"] == "LeavesRegion"
     own = template(path)["Resources"]
     mounting = {name for name, one in own.items() if one.get("Condition") == "Mounts"}
-    assert mounting == {"NetworkPolicy", "MountReadPolicy", "MountWritePolicy"}
+    examining = {f"ExamineNetwork{word}" for word in ("Function", "LogGroup", "Role")}
+    assert mounting == {"NetworkPolicy", "MountReadPolicy", "MountWritePolicy", "ExamineMountPolicy"} | examining
     for name in MOUNTED:
         properties = own[name]["Properties"]
         nothing = [properties[key]["Fn::If"][2] for key in ("VpcConfig", "FileSystemConfigs")]

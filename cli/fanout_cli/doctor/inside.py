@@ -1,4 +1,4 @@
-"""Findings of the functions with their own roles: CheckMount inside the network, PlanTransfer outside of it."""
+"""Findings of the functions that answer the doctor alone: ExamineNetwork on each mount, ExamineTurns on none."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _SOME_RUN = "doctor"
 
 
 def functions(stack: Stack) -> list[str]:
-    """The names of the functions that check mounts: one a mount."""
-    return [name for name in stack.outputs.get("CheckMountFunctions", "").split(",") if name]
+    """The names of the functions ExamineNetwork: one a mount."""
+    return [name for name in stack.outputs.get("ExamineNetworkFunctions", "").split(",") if name]
 
 
 def inside_findings(stack: Stack, kms_key_id: str) -> Iterator[Finding]:
     """The findings of every such function."""
     names = functions(stack)
     if not names:
-        yield fail(_INSIDE, "the stack has no function CheckMount", DEPLOY_AGAIN)
+        yield fail(_INSIDE, "the stack has no function ExamineNetwork", DEPLOY_AGAIN)
     for name in names:
-        yield from _ask(stack, _INSIDE, name, "CheckMount", {"step": "ExamineNetwork", "kms_key_id": kms_key_id})
+        yield from _ask(stack, _INSIDE, name, "ExamineNetwork", {"step": "ExamineNetwork", "kms_key_id": kms_key_id})
 
 
 def turns_findings(stack: Stack) -> Iterator[Finding]:
-    """Whether PlanTransfer can keep two runs of one transfer from going on at the same time."""
-    name = stack.outputs.get("PlanTransferFunction")
+    """Whether two runs of one transfer can be kept from running at the same time."""
+    name = stack.outputs.get("ExamineTurnsFunction")
     if not name:
         yield warn(_TURNS, "not checked: the stack is of an earlier version", DEPLOY_AGAIN)
         return
     yield from _ask(
-        stack, _TURNS, name, "PlanTransfer", {"step": "ExamineTurns", "execution": stack.execution_arn(_SOME_RUN)}
+        stack, _TURNS, name, "ExamineTurns", {"step": "ExamineTurns", "execution": stack.execution_arn(_SOME_RUN)}
     )
 
 

@@ -103,7 +103,9 @@ def function_size(stack: Stack) -> Iterator[Finding]:
     given = {"FunctionSeconds": "Timeout", "FunctionMegabytes": "MemorySize"}
     if not all(name in stack.parameters for name in given):
         return  # a stack of an earlier version
-    function = stack.outputs["PlanTransferFunction"]
+    function = stack.outputs.get("ExamineTurnsFunction")
+    if not function:
+        return  # the same
     most = {"Timeout": aws.FUNCTION_SECONDS_MOST, "MemorySize": aws.FUNCTION_MEMORY_MB_MOST}
     for name, field in given.items():
         takes = (

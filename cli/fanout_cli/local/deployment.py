@@ -157,7 +157,7 @@ def _stacks(clients: Clients) -> list[tuple[SeenMount, str]]:
     nested = _resources(clients, STACK_NAME, "AWS::CloudFormation::Stack")
     first, second = SeenMount.FIRST, SeenMount.SECOND
     sides = {"FirstMount": first, "Probe": first, "SecondMount": second, "SecondProbe": second}
-    sides["Events"] = SeenMount.NONE
+    sides |= {"Events": SeenMount.NONE, "Examining": SeenMount.NONE}
     return [(SeenMount.NONE, STACK_NAME), *((side, nested[name]) for name, side in sides.items() if name in nested)]
 
 

@@ -53,7 +53,7 @@ def _stop_runs(stack: Stack, place: SelftestPlace) -> None:
 
 
 def _remove_from_efs(stack: Stack, place: SelftestPlace) -> None:
-    """Empty the directory by a sync, then have CheckMount remove it."""
+    """Empty the directory by a sync, then have ExamineNetwork remove it."""
     DataSets(stack.client("s3"), place, PROFILES["small"]).mark(MARK)
     for request in removal_requests(place):
         run_id = start_run(stack, request, new_run_id(f"{place.name}-removal"))
@@ -64,7 +64,7 @@ def _remove_from_efs(stack: Stack, place: SelftestPlace) -> None:
             raise CommandError(f"{place.efs()} is not removed: the run {run_id}: {said}")
     names = functions(stack)
     if not names:
-        raise CommandError(f"{place.efs()} is left: the stack has no function CheckMount")
+        raise CommandError(f"{place.efs()} is left: the stack has no function ExamineNetwork")
     answer = stack.client("lambda").invoke(
         FunctionName=names[0], Payload=json.dumps({"step": "RemoveSelftest", FIELD: place.name}).encode()
     )

@@ -59,7 +59,7 @@ def test_what_the_region_takes_of_a_functions_time_is_asked_without_a_change(
     text = json.loads(template(**whole))
     given = {"FunctionSeconds": "900", "FunctionMegabytes": "1769"}
     text["Parameters"] |= {name: {"Type": "Number", "Default": value} for name, value in given.items()}
-    text["Outputs"]["PlanTransferFunction"] = {"Value": "plan"}
+    text["Outputs"]["ExamineTurnsFunction"] = {"Value": "turns"}
     aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=json.dumps(text))
     found = examined(aws)["function size: FunctionSeconds"]
     assert (found["level"], found["what"]) == ("ok", f"900; Lambda takes {takes} here")
@@ -82,8 +82,8 @@ def test_reserved_concurrency_is_what_counts_where_there_is_some(
 
 @pytest.fixture
 def asked(aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A stack that names PlanTransfer; ``answer`` is what the function says, ``invoked`` how it was asked."""
-    text = template(**{**whole, "PlanTransferFunction": "plan-1"})
+    """A stack that names ExamineTurns; ``answer`` is what the function says, ``invoked`` how it was asked."""
+    text = template(**{**whole, "ExamineTurnsFunction": "turns-1"})
     aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=text)
     said: dict[str, Any] = {"answer": {}, "invoked": []}
     plain = aws.session._session.create_client
@@ -111,7 +111,7 @@ def test_whether_runs_can_be_kept_apart_is_asked_of_the_function_that_does_it(
     [asking] = asked["invoked"]
     execution = whole["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":doctor"
     assert (asking["FunctionName"], json.loads(asking["Payload"])) == (
-        "plan-1",
+        "turns-1",
         {"step": "ExamineTurns", "execution": execution},
     )
 
@@ -120,8 +120,8 @@ def test_a_function_that_breaks_while_it_is_asked_is_a_finding(aws: Aws, asked: 
     broken = json.dumps({"errorType": "ImportError", "errorMessage": "no module"}).encode()
     asked["answer"] = {"FunctionError": "Unhandled", "Payload": broken}
     found = examined(aws)["runs at the same time"]
-    assert (found["level"], found["what"]) == ("fail", "plan-1 failed: no module")
-    assert "PlanTransfer" in found["remedy"]
+    assert (found["level"], found["what"]) == ("fail", "turns-1 failed: no module")
+    assert "ExamineTurns" in found["remedy"]
 
 
 def test_a_stack_of_an_earlier_version_is_told_what_was_not_checked(aws: Aws, whole: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ def test_the_rest_of_the_stack_is_looked_at(aws: Aws, whole: dict[str, str]) -> 
     assert levels["work bucket: lifecycle"] == "warn"
     assert "never deleted" in found["work bucket: lifecycle"]["what"]
     assert all(row["remedy"] for row in found.values() if row["level"] != "ok")
-    assert found["inside the network"]["what"] == "the stack has no function CheckMount"
+    assert found["inside the network"]["what"] == "the stack has no function ExamineNetwork"
     shown = aws.fanout("doctor", "--stack", STACK)
     assert shown.exit_code == 1
     assert "ok   credentials: " in shown.stdout

@@ -54,7 +54,7 @@ def _network(here: Settings) -> str:
 
 
 def _bucket(client: S3Client, here: Settings, kms_key_id: str) -> Iterator[Finding]:
-    title, remedy = f"{_network(here)}: work bucket", "check the endpoint's policy and the role of CheckMount"
+    title, remedy = f"{_network(here)}: work bucket", "check the endpoint's policy and the role of ExamineNetwork"
     try:
         client.put_object(here.work_bucket, PROBE_KEY, b"probe")
         client.get_object(here.work_bucket, PROBE_KEY)

@@ -1,4 +1,4 @@
-"""The one handler of all functions: it reads the event's ``step`` and carries out that row of ``flow.steps``."""
+"""The one handler of all states: it reads the event's ``step`` and carries out that row of ``flow.steps``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,6 @@ from fanout.work.context import Context
 from fanout.work.processes.crew import begin_crew, find_crew
 
 Handler = Callable[[Json, Any], Json]
-# What the command asks a function besides, with no run: by the event's ``step``, and by the function that answers.
-QUESTIONS = {
-    ("ExamineNetwork", "CheckMount"): "fanout.runtime.doctor:examine",
-    ("ExamineTurns", "PlanTransfer"): "fanout.runtime.turns_doctor:examine",
-    ("RemoveSelftest", "CheckMount"): "fanout.runtime.selftest_removal:remove_selftest",
-}
 # What comes before a step and after it, where it has a run's metrics to emit.
 BEFORE = dict.fromkeys(("PlanTransfer", "CheckMount", "CheckOtherMount"), "fanout.runtime.doctor:require_s3")
 AFTER = {
@@ -57,9 +51,6 @@ def handler_of(function: str) -> Handler:
             return answer_to(name, event, lambda_context, named)
 
     def answer_to(name: str, event: Json, lambda_context: Any, named: dict[str, str]) -> Json:
-        if (name, function) in QUESTIONS:
-            answer: Json = _loaded(QUESTIONS[name, function])(event)
-            return answer
         if name not in STEPS or STEPS[name].function != function:
             allowed = ", ".join(state for state, step in STEPS.items() if step.function == function)
             raise InvalidRequest("step", f"{name!r} is no step of {function}", f"allowed are {allowed}")

@@ -1,6 +1,7 @@
-"""The checks that only PlanTransfer's role can make, for ``fanout doctor``.
+"""The checks of what PlanTransfer relies on outside of the mounts, for ``fanout doctor``.
 
-They are what keeps runs on one tree apart, and how many functions the account lets run.
+They are what keeps runs on one tree apart, and how many functions the account lets run. The function that makes them
+has the same rights, each for an object and an execution of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import to_builtins
 
+from fanout.ledger.run_places import DOCTOR, run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
 from fanout.ports.aws import Executions
@@ -19,8 +21,8 @@ from fanout.request.parts.limits import most_functions
 from fanout.runtime.bootstrap import make_account, make_executions
 from fanout.runtime.clients import make_work_store
 
-# No list: that of a bucket or mount has another name.
-LOCK_KEY = "locks/doctor"
+# No list, which would be in locks/.
+LOCK_KEY = f"{run_prefix(DOCTOR)}turns"
 _LISTS, _RUNS = "runs at the same time: lists", "runs at the same time: executions"
 _QUOTA = "Lambda concurrency, as a plan sees it"
 _DEPLOY = f"{DEPLOY_AGAIN}; and look whether a bucket policy or PermissionsBoundaryArn denies it"
@@ -39,19 +41,19 @@ def examine_turns(execution: str, store: VersionedStore, executions: Executions,
 
 def _lists(store: VersionedStore) -> Iterator[Finding]:
     """Whether the lists of who writes can be read and written, and only by who has seen the newest one."""
-    remedy = f"PlanTransfer needs s3:GetObject and s3:PutObject on locks/* of the work bucket; {_DEPLOY}"
+    remedy = f"ExamineTurns needs s3:GetObject and s3:PutObject on {LOCK_KEY} of the work bucket; {_DEPLOY}"
     try:
         for _ in range(2):  # the first one finds it missing, once in a stack's life
             store.write_version(LOCK_KEY, b"{}", store.read_version(LOCK_KEY).version)
         store.write_version(LOCK_KEY, b"{}", "")
     except PreconditionFailed:
         # The last one should be refused; an earlier one is if another doctor comes in between, which shows the same.
-        yield ok(_LISTS, "an object of locks/ was read, and written only by who had read it")
+        yield ok(_LISTS, "an object of the work bucket was read, and written only by who had read it")
         return
     except FanoutError as error:
         yield fail(_LISTS, str(error), remedy)
         return
-    what = "an object of locks/ was overwritten by who had not read it: two runs could begin at the same time"
+    what = "an object of the work bucket was overwritten by who had not read it: two runs could begin at the same time"
     yield fail(_LISTS, what, "use an S3 that honours If-Match and If-None-Match")
 
 
@@ -61,7 +63,9 @@ def _asking(executions: Executions, execution: str) -> Finding:
         executions.running(execution)
     except FanoutError as error:
         return fail(
-            _RUNS, str(error), f"PlanTransfer needs states:DescribeExecution on the stack's own runs; {_DEPLOY}"
+            _RUNS,
+            str(error),
+            f"PlanTransfer needs states:DescribeExecution on the stack's own runs, as ExamineTurns does; {_DEPLOY}",
         )
     return ok(_RUNS, "whether another run goes on can be asked")
 
@@ -71,6 +75,8 @@ def _quota(account: Account) -> Finding:
     try:
         unreserved = account.unreserved_concurrency()
     except FanoutError as error:
-        return warn(_QUOTA, str(error), f"PlanTransfer needs lambda:GetAccountSettings; {_DEPLOY}")
+        return warn(
+            _QUOTA, str(error), f"PlanTransfer needs lambda:GetAccountSettings, as ExamineTurns does; {_DEPLOY}"
+        )
     most = most_functions(unreserved)
     return ok(_QUOTA, f"{unreserved:,} functions without a reservation may run, a run starts {most:,} at most")
