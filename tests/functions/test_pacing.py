@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fanout.adapters.aws.step_functions import StepFunctionsMaps
 from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import REQUEST, started
@@ -32,6 +33,19 @@ def test_the_end_is_noted_and_ends_the_pacing(s3: Any, invoke: Invoke) -> None:
     invoke("EndPacing", event)
     expected = {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
     assert invoke("PaceCopy", event) == expected
+
+
+def test_the_map_of_another_execution_is_neither_asked_for_nor_moved(
+    s3: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hand-made event: the run's own ledger, and the execution of somebody else."""
+    asked: list[str] = []
+    monkeypatch.setattr(StepFunctionsMaps, "find", lambda _, execution, label: asked.append(execution))
+    event = paced(s3, invoke)
+    other = event["execution"].replace("run-1", "run-2")
+    with pytest.raises(InvalidRequest, match=r"run-2 is not the execution of the run run-1"):
+        invoke("PaceCopy", {**event, "execution": other})
+    assert asked == []
 
 
 def test_functions_note_when_they_work_where_there_is_a_limit(s3: Any, invoke: Invoke, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter
 
-ARN = "arn:aws:states:eu-west-1:111122223333:execution:mine-transfer:run-1"
+ARN = "run-1"  # the execution of a world's run, whose plan names it
 SIZE = 100 * 10**9
 
 

@@ -18,7 +18,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import Moment
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
-from fanout.model.errors import FanoutError
+from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Readings
 from fanout.pacing.rows import MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, ExpectedEnd, Pacing, PacingLimits, decide
@@ -49,8 +49,13 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     """Pace until the Map has ended or the time is up; returns ``done``.
 
     A failure to read or set a value is a note, not an error: the copy continues, as carefully as without a metric.
+    Raises ``InvalidRequest`` for an execution that is not the plan's: its Map is another run's.
     """
     pacer = _Pacer(execution_arn, context, maps)
+    planned = pacer.plan.origin.execution
+    if planned not in ("", execution_arn):
+        problem = f"{execution_arn[:200]} is not the execution of the run {context.ledger.run_id}"
+        raise InvalidRequest("execution", problem, "start an execution of the state machine")
     deadline, began = context.deadline(), context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
     while context.ledger.find(keys.COPIED, Moment) is None:
