@@ -185,7 +185,7 @@ class Experiment(Scene):
         self._judge_places(act.run, options, after)
         if isinstance(lab.destination, MountPlace):
             self._find_all(judge_published(act.run, before, after, self._touched))
-        if result.status == "SUCCEEDED" and isinstance(lab.destination, MountPlace):
+        if result.status == "SUCCEEDED" and self.script.plain:
             for path in opened_at_the_end(before, after, self._touched.union(*self.history)):
                 self._find("mode left open", f"run {act.run} left {path!r} with the mode {after[path].mode or 0:04o}")
         for path in missing_of_kept(kept, self._kept()):

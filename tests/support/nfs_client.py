@@ -236,6 +236,18 @@ class NfsClient:
             else:
                 self._getattr(directory)
 
+    @contextmanager
+    def _changed(self, name: str, directory: int) -> Iterator[None]:
+        """The client renames a file, or takes a name from it: it asks for the file's ctime anew (fs/nfs/dir.c)."""
+        try:
+            found = _REAL["stat"](name, dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            found = None
+        yield
+        inode = None if found is None else self._inodes.get((found.st_dev, found.st_ino))
+        if inode is not None and not inode.is_directory:
+            inode.asked(_FSTAT(inode.handle), self._now)
+
     # The calls.
 
     def _statx(self, directory: int, name: str, flags: int) -> None:
@@ -354,7 +366,7 @@ class NfsClient:
 
     def _unlink(self, name: str, *, dir_fd: int) -> None:
         self.asked["REMOVE"] += 1
-        with self._changing((dir_fd, name)):
+        with self._changing((dir_fd, name)), self._changed(name, dir_fd):
             _REAL["unlink"](name, dir_fd=dir_fd)
 
     def _rmdir(self, name: str, *, dir_fd: int) -> None:
@@ -364,7 +376,7 @@ class NfsClient:
 
     def _rename(self, name: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
         self.asked["RENAME"] += 1
-        with self._changing((src_dir_fd, name), (dst_dir_fd, new)):
+        with self._changing((src_dir_fd, name), (dst_dir_fd, new)), self._changed(name, src_dir_fd):
             _REAL["rename"](name, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     def _symlink(self, target: str | bytes, name: str, *, dir_fd: int) -> None:
