@@ -157,7 +157,7 @@ def paced() -> World:
     made.list_all(made.plan({**REQUEST, "limits": {"bytes_per_second": 10.0 * MIB}}))
     made.copy_all()
     made.remaining_seconds = 300.0
-    pace_copy("execution", made.context(), Maps())
+    pace_copy(made.execution, made.context(), Maps())
     end_pacing(made.context())
     made.finish_all()
     made.end()
