@@ -180,7 +180,8 @@ class KeptStore:
         try:
             found = list(islice(self._store.list(self._prefix), _PAGE))
             is_whole = len(found) < _PAGE
-        except ListingIncomplete:  # some stores list a part of a run in order, and not the whole of it
+        except (ListingIncomplete, Transient):
+            # Some stores list a part of a run in order, and not the whole of it. Then each key is asked for.
             return
         finally:
             with self._lock:
