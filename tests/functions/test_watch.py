@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NoReturn
 
 import pytest
@@ -131,10 +132,19 @@ def test_a_process_in_which_a_task_stalled_takes_no_other(
 
 
 def test_a_task_that_ends_is_no_longer_watched(s3: Any, ended: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    before = threading.active_count()
+    watches: SimpleQueue[str] = SimpleQueue()
+
+    def watching(run: Callable[[], None], _arguments: tuple[()]) -> None:
+        def to_its_end() -> None:
+            run()
+            watches.put("ended")
+
+        threading.Thread(target=to_its_end, daemon=True).start()
+
+    monkeypatch.setattr(watch, "start_new_thread", watching)
     call = a_step(s3, dict, monkeypatch)
     assert [call() for _ in range(3)] == [{}] * 3
-    assert threading.active_count() == before
+    assert [watches.get(timeout=60) for _ in range(3)] == ["ended"] * 3
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")
     call()
     assert ended == []
