@@ -5,6 +5,7 @@
 # With the argument `tests` also what only checks and tests need: a second S3 server beside moto's, reviewers of the
 # templates and the workflows, and the generator of the site.
 set -eu
+umask 022 # what is installed here runs: no group may write into it, whatever the caller's umask
 cd "$(dirname "$0")/.."
 
 say() { printf '%s\n' "$*" >&2; }

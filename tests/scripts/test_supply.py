@@ -57,6 +57,16 @@ def test_a_release_waits_for_somebody_who_approves_it() -> None:
     assert (jobs["publish"]["environment"], jobs["publish"]["needs"]) == ("release", "build")
 
 
+def test_what_is_released_is_built_where_no_test_has_run() -> None:
+    jobs = jobs_of(REPO / ".github/workflows/release.yml")
+    commands = {name: "\n".join(step.get("run", "") for step in job["steps"]) for name, job in jobs.items()}
+    building = [name for name, text in commands.items() if "sam build" in text or "make packages" in text]
+    assert building == ["build"] and jobs["build"]["needs"] == "test"
+    assert "make test" in commands["test"]
+    assert not re.search(r"pytest|make (test|check|unit|adversary|nfs|setup-tests)\b", commands["build"])
+    assert any("checkout" in step.get("uses", "") for step in jobs["build"]["steps"])
+
+
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_every_action_is_pinned_by_its_commit(workflow: Path) -> None:
     used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
