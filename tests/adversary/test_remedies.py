@@ -23,7 +23,7 @@ from tests.adversary.script import (
 )
 
 SOURCE = tuple(Spec(f"d{number % 2}/f{number}", size=100, seed=number) for number in range(6))
-NO_SPACE = Fault("os:create", 6, "ENOSPC", times=1000)
+NO_SPACE = Fault("os:create", 8, "ENOSPC", times=1000)
 CLOSED = Fault("os:open", 1, "EACCES", times=1000, path="in/d0/f2")
 FREED = tuple(Change("free", spec.path, end="destination") for spec in SOURCE)
 AGAIN = Act("run", RETRIED, {"resume_from": "r1"})

@@ -53,7 +53,7 @@ def found_for_listing(tree: Tree) -> Find:
 
     def find(path: str) -> Entry | None:
         try:
-            return tree.find(path)
+            return find_now(tree, path)
         except ItemError as error:
             raise Transient(f"{path}: {error.message}") from error
 

@@ -27,6 +27,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.segment import DestinationListing, Segment, cut
 from fanout.model.shard import BigFile
+from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.resuming import rules
@@ -74,7 +75,7 @@ def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
 
     def pinned(entry: Entry) -> Entry:
         try:
-            found = None if entry.etag else source.find(entry.path)
+            found = None if entry.etag else find_now(source, entry.path)
         except (AccessDenied, ItemError):
             return entry  # still refused: the copy says so
         if found is None or not rules.same_but_for_ctime(entry, found):
