@@ -53,9 +53,9 @@ def loads(asked: Request, **known: Any) -> dict[str, Load]:
         ({"attributes": {"gid": 1000, "file_mode": "0640", "override": True}}, 3),
         ({"attributes": {"file_mode": "0640", "mtime": "last-modified"}}, 0),  # the file is created with its mode
         ({"overwrite": "never"}, 0),
-        ({"overwrite": "if-newer"}, 1),
-        (KEPT, 3),
-        ({**KEPT, "overwrite": "if-newer", "attributes": {"uid": 1000}}, 6),
+        ({"overwrite": "if-newer"}, 2),
+        (KEPT, 4),
+        ({**KEPT, "overwrite": "if-newer", "attributes": {"uid": 1000}}, 7),
     ],
 )
 def test_more_operations_of_each_file_load_the_file_system_cost_and_take_time(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.paths.looks import ASKED_SECONDS
 from fanout.model.entry import Kind
 from tests.nfs.inside.mounts import Mounts
 from tests.support.hidden_writes import COPY, FILES, MOVE, NEW, SYNC, Clients, Deed, fill, held, put, watched
@@ -26,9 +27,17 @@ def clients(mounts: Mounts) -> Clients:
 
 
 def run(clients: Clients, request: dict[str, object], state: str, deed: Callable[[Path], object]) -> str:
-    """How a run ends, with trees old enough that the client believes what it sees of them."""
+    """How a run ends, with trees old enough that the client believes what it sees of them.
+
+    The states share their trees here, which functions open anew: a look of the state before may not answer for this.
+    """
+
+    def and_wait(root: Path) -> None:
+        deed(root)
+        time.sleep(2 * ASKED_SECONDS)
+
     time.sleep(2.5)
-    status: str = watched(clients, state, deed).run(request)["status"]
+    status: str = watched(clients, state, and_wait).run(request)["status"]
     return status
 
 

@@ -6,8 +6,8 @@ A request can ask for more operations at a destination that is a file system:
 |-----------------------------|------|-------------------------------------------------------------------------|
 | ``attributes.uid``, ``gid`` | 3    | a chown, a chmod after it, and the ACCESS that a link then asks first   |
 | ``overwrite: never``        | 0    | a link and the removal of the staged name, as without it                |
-| ``overwrite: if-newer``     | 1    | a refused link, a look at what is there, and a rename in their place    |
-| ``backup_to``               | 3    | the same, the link that keeps what is there, and ACCESS before it       |
+| ``overwrite: if-newer``     | 2    | a refused link, a look at what the server has there, and a rename       |
+| ``backup_to``               | 4    | the same, the link that keeps what is there, and ACCESS before it       |
 
 Each entry counts as one whose place is taken: what is there is not known for all.
 """
@@ -29,8 +29,8 @@ DEFAULT_RATES = Rates(
     bytes_per_second=float(aws.LAMBDA_NETWORK_BYTES_PER_SECOND),
 )
 
-OWNER_OPERATIONS, BACKUP_OPERATIONS = 3.0, 3.0
-OVERWRITE_OPERATIONS = {Overwrite.ALWAYS: 0.0, Overwrite.NEVER: 0.0, Overwrite.IF_NEWER: 1.0}
+OWNER_OPERATIONS, BACKUP_OPERATIONS = 3.0, 4.0
+OVERWRITE_OPERATIONS = {Overwrite.ALWAYS: 0.0, Overwrite.NEVER: 0.0, Overwrite.IF_NEWER: 2.0}
 
 
 def operations_of(request: Request) -> float:

@@ -66,7 +66,10 @@ class ObjectCalls(S3Requests):
         hold = ObjectAsked(if_match, byte_range).hold
         known, most = (0, UNPACKED_BYTES) if body_bytes is None else (body_bytes, 0)
         return self.request(
-            *("GetObject", "GET", bucket, key),
+            "GetObject",
+            "GET",
+            bucket,
+            key,
             headers=headers,
             body_bytes=known,
             most_bytes=most,
