@@ -210,8 +210,12 @@ def test_a_shard_that_is_delivered_twice_at_once_has_one_result(local: Stack) ->
         s3.delete_object(Bucket=bucket, Key=item["Key"])
     for path in (local.mount / "twice").iterdir():
         path.unlink()
-    # The run has ended, and with it its right to write.
-    (local.mount / "twice/.fanout-staging-twice").mkdir(mode=0o700)
+    # The run has ended, and with it its right to write: it is as one at work again.
+    staged = local.mount / "twice/.fanout-staging-twice"
+    staged.mkdir(mode=0o700)
+    note = {**ledger(local, "twice", "fencing/staged.json"), "inode": str(staged.stat().st_ino), "mark": ""}
+    s3.put_object(Bucket=bucket, Key="runs/twice/fencing/staged.json", Body=json.dumps(note).encode())
+    s3.delete_object(Bucket=bucket, Key="runs/twice/summary.json")
     reference = {"id": "twice", "bucket": bucket, "prefix": "runs/twice/"}
     event = json.dumps({"step": "CopyShard", "run": reference, "shard": row["shard"], "cursor": 0}).encode()
 
