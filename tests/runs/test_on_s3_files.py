@@ -137,7 +137,7 @@ def test_what_the_service_keeps_at_the_root_is_no_entry_at_either_end(tmp_path: 
     assert files(tmp_path)[f"{LOST}/d/lost"] == "what lost against the bucket"
 
 
-@pytest.mark.parametrize("options", [{}, {"mode": "sync"} | GUARD, {"mode": "move"}])
+@pytest.mark.parametrize("options", [{}, {"mode": "sync"} | GUARD, {"mode": "move", "on_not_holdable": "allow"}])
 def test_each_name_of_a_file_becomes_a_file_of_its_own_and_that_is_told(tmp_path: Path, options: Json) -> None:
     """The links are of a source on EFS, where there are some; the copies are of S3 Files."""
     base = tmp_path / "mounts"
