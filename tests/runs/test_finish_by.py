@@ -243,7 +243,7 @@ def test_a_run_that_waited_for_its_turn_counts_from_when_it_asked() -> None:
         def look_ahead(self, _ends: object, _pool: object) -> None:
             pass
 
-        def take(self, _plan: Plan, _execution: str) -> Writer | None:
+        def take(self, _plan: Plan, _execution: str, *_input: object) -> Writer | None:
             if self.busy:
                 raise DestinationBusy("efs:///copy", "run-0", "sync")
             return None

@@ -18,6 +18,8 @@ from tests.runs.audited_functions import FORK, THREAD
 
 ROOT = Path(__file__).parents[2]
 FILES = 260
+# Of that of the tests before, nothing else.
+_ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "LANG", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def carried_out(s3_url: str, mount: Path, *requests: dict[str, Any]) -> list[dic
     subprocess.run(
         [sys.executable, "-m", "tests.runs.audited_functions", str(notes), *runs],
         cwd=ROOT,
-        env=os.environ | environment,
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | environment,
         check=True,
         capture_output=True,
     )
