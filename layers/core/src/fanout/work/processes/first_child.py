@@ -13,10 +13,7 @@ import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from errno import ECHILD
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, NoReturn
 
 # A request: what is asked, and the process that it is about. An answer: a process, a status, or an errno below zero.
 REQUEST, ANSWER = struct.Struct("<Bq"), struct.Struct("<q")
