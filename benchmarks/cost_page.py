@@ -17,7 +17,6 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import aws, tuning, units
 from fanout.facts.prices import DATE, PRICES, REGION, prices_with
 from fanout.forecast.datasync import TaskMode, basic_verification
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.forecast.way import COLD_SECONDS, REQUEST_SECONDS, SHORT, WARM_SECONDS, short_seconds
 from fanout.model.file_system import ThroughputMode
@@ -25,6 +24,7 @@ from fanout.report.text import dollars, duration
 from fanout.request.parse import parse_request
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.request import Request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 
 PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"
 # As template.yaml sets MaxConcurrency.

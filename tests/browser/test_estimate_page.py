@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 
-from fanout.forecast.estimate import EstimateFacts, choose_estimated
 from fanout.report.page import render_finish
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import EstimateFacts, choose_estimated
 from tests.browser.conftest import Open, Report
 from tests.browser.faults import faults
 from tests.browser.test_report_page import PHONE, show_all

@@ -11,11 +11,11 @@ from fanout.efs.phase_cost import WorkDone, together
 from fanout.facts.prices import prices_with
 from fanout.forecast.between_regions import TRANSFER
 from fanout.forecast.document import forecast_document
-from fanout.forecast.estimate import EstimateFacts, estimate
 from fanout.forecast.phases import ONCE
 from fanout.model.books import Count
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate
 
 A, B, MOUNT = "s3://a-bucket/in/", "s3://b-bucket/out/", "efs:///tree"
 FAR = {"a-bucket": "eu-west-1", "b-bucket": "us-west-2"}

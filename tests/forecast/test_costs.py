@@ -12,11 +12,11 @@ from fanout.efs.load import RequestCount, Work, loads_of
 from fanout.facts.prices import PRICES, prices_with
 from fanout.facts.units import GIB, KIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
-from fanout.forecast.estimate import idle_state
 from fanout.forecast.way import walk_listing, way_of
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import check_prices, parse_request
+from fanout_cli.estimates.from_totals import idle_state
 
 PRICE = prices_with({})
 LISTING = walk_listing(1_000_000, 40)

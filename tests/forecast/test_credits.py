@@ -15,11 +15,11 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.credits import paced_drains
 from fanout.forecast.document import ForecastCredits, forecast_document
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import Observed
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 from tests.support.simulated_efs import GB, Simulation
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()

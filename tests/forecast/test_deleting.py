@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.forecast.deleting import deleting_of
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 
 S3, OTHER_S3, DATA = "s3://my-data/in/", "s3://my-results/out/", "efs:///copy"
 NO_LIMIT = 1e12

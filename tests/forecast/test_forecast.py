@@ -15,11 +15,11 @@ from fanout.efs.load import Work
 from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 
 S3, DATA = "s3://my-data/in/", "efs:///copy"
 ELASTIC = idle_state(ThroughputMode.ELASTIC)

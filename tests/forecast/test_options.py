@@ -17,13 +17,13 @@ from fanout.facts.operations import OPERATIONS_PER_FILE
 from fanout.facts.units import MIB
 from fanout.forecast.deleting import deleting_of, deletion_loads
 from fanout.forecast.document import forecast_document
-from fanout.forecast.estimate import EstimateFacts, estimate, estimated_work, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
 from fanout.request.parts.window import closed_seconds
 from fanout.request.request import Request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, estimated_work, idle_state
 from tests.copying.test_hard_links import world_of
 from tests.forecast.test_forecast import PROBED
 

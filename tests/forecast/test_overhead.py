@@ -14,10 +14,10 @@ from fanout.facts.units import GIB, MIB
 from fanout.forecast import overhead
 from fanout.forecast.deleting import Deleting, deletion, deletion_loads
 from fanout.forecast.document import by_service
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 
 
 def test_a_day_of_pacing_by_hand() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 from tests.support.flow import REQUEST
 
 SYNC = {**REQUEST, "mode": "sync"}

@@ -13,11 +13,11 @@ from fanout.efs.capacity import FileSystemState, most_credits, reserve_bytes
 from fanout.efs.load import Work
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish
-from fanout.forecast.estimate import idle_state
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import idle_state
 from tests.support.simulated_efs import GB, Simulation
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/finish-by.md").read_text(encoding="utf-8")

@@ -11,12 +11,12 @@ from fanout.books.summary_document import ShardsDone, Status, SummaryDocument, T
 from fanout.efs.capacity import Drain
 from fanout.forecast.credits import Credits
 from fanout.forecast.document import ForecastDocument, forecast_document
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.model.books import Books, Count
 from fanout.model.file_system import ThroughputMode
 from fanout.model.outcome import Result
 from fanout.request.parse import parse_request
 from fanout.summary.metrics import run_metrics
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 from tests.support.summaries import summary_of
 
 

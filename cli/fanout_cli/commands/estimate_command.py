@@ -25,8 +25,8 @@ from fanout_cli.places import complete_places, resolved
 from fanout_cli.stacks import find_stack
 
 if TYPE_CHECKING:
-    from fanout.forecast.whatif.what_if import WhatIf
     from fanout.ledger.ledger import Ledger
+    from fanout_cli.estimates.whatif.what_if import WhatIf
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
@@ -112,7 +112,6 @@ def estimate_(
     """
     with command():
         from fanout.forecast.document import forecast_document
-        from fanout.forecast.estimate import EstimateFacts, choose_estimated, estimate
         from fanout.ledger.documents import document_row
         from fanout.model.books import Count
         from fanout.model.errors import InvalidRequest
@@ -130,6 +129,7 @@ def estimate_(
             write_page,
         )
         from fanout_cli.estimates.forecasts import forecast_tables, say_forecast
+        from fanout_cli.estimates.from_totals import EstimateFacts, choose_estimated, estimate
         from fanout_cli.estimates.what_if import check_options, names_run, replayed
         from fanout_cli.runs.work_bucket import dump
         from fanout_cli.terminal import Terminal

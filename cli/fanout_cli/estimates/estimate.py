@@ -14,7 +14,6 @@ from fanout.efs.probe_result import ProbeResult
 from fanout.facts.aws import EFS_LEAST_BILLED
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import Finish
-from fanout.forecast.estimate import EstimateFacts, idle_state
 from fanout.ledger.documents import document_of
 from fanout.model.books import Count
 from fanout.model.document import json_value
@@ -24,6 +23,7 @@ from fanout.report.page import render_finish
 from fanout.request.parts.finish_by import finish_at, local_time
 from fanout.request.request import Request
 from fanout.request.units import size_of
+from fanout_cli.estimates.from_totals import EstimateFacts, idle_state
 
 
 def state_of(mode: ThroughputMode, standard: str, credits_: str, provisioned_mibps: float) -> FileSystemState:

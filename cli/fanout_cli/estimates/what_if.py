@@ -12,12 +12,12 @@ from rich.table import Table
 from fanout.efs.capacity import FileSystemState, published
 from fanout.facts.units import MIB
 from fanout.forecast.choosing.finish import state_in
-from fanout.forecast.whatif.what_if import OtherSettings, WhatIf, what_if
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration, size, spoken
 from fanout_cli.estimates.estimate import number_of
+from fanout_cli.estimates.whatif.what_if import OtherSettings, WhatIf, what_if
 
 # Chosen: services whose dollars differ by less are not shown.
 _ALIKE_DOLLARS = 0.00005

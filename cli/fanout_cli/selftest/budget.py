@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.facts.prices import PRICES
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout_cli.arguments import DEFAULT_MOUNT
 from fanout_cli.command_error import CommandError
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 from fanout_cli.selftest.cases import Case, SelftestPlace, removal_requests
 
 PUT_DOLLARS = PRICES["s3_put"].dollars

@@ -23,11 +23,11 @@ from fanout.forecast.choosing.choices import (
     unbeaten,
 )
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, reached
-from fanout.forecast.estimate import EstimateFacts, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit
 from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
+from fanout_cli.estimates.from_totals import EstimateFacts, estimate, idle_state
 
 NOW = 1_700_000_000.0
 GB = 10**9

@@ -17,8 +17,8 @@ from heapq import heappop, heappush
 from msgspec import Struct, field
 
 from fanout.facts.aws import MAP_CHILDREN_PER_SECOND
-from fanout.forecast.whatif.bounds import Bound, credits_left
 from fanout.pacing.rule import DECIDE_SECONDS
+from fanout_cli.estimates.whatif.bounds import Bound, credits_left
 
 
 class Job(Struct, frozen=True):

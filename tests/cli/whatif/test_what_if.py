@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fanout.facts.units import MIB
-from fanout.forecast.whatif.what_if import OtherSettings, what_if
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
+from fanout_cli.estimates.whatif.what_if import OtherSettings, what_if
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.simulated_shards import GB, ShardedCopy, ledger_of, sizes_of

@@ -14,14 +14,14 @@ from msgspec import Struct
 
 from fanout.efs.capacity import FileSystemState, iops_seconds
 from fanout.efs.load import Work, loads_of
-from fanout.forecast.whatif.bounds import Bound, TimedBound, throughput_of
-from fanout.forecast.whatif.replay import Job
 from fanout.model.books import Count
 from fanout.model.shard import Rates
 from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.pacing.start import entry_bytes_of, limited_bytes
 from fanout.request.request import Request
 from fanout.shards.tasks.attempt import Attempt
+from fanout_cli.estimates.whatif.bounds import Bound, TimedBound, throughput_of
+from fanout_cli.estimates.whatif.replay import Job
 
 # Chosen: a bound of which so much is used is reached; a shard that met it for less of its time was free of it.
 REACHED, FREE = 0.9, 0.1

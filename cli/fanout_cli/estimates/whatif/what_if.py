@@ -17,15 +17,6 @@ from fanout.facts.tuning import FUNCTION_MEGABYTES
 from fanout.forecast.document import by_service
 from fanout.forecast.phases import PHASES
 from fanout.forecast.spending import dollars_done, done_so_far
-from fanout.forecast.whatif.recorded import (
-    SpeedLimits,
-    alone,
-    jobs_of,
-    most_at_once,
-    seconds_between,
-    tasks_of,
-)
-from fanout.forecast.whatif.replay import replay
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
@@ -35,6 +26,15 @@ from fanout.pacing.rows import PacingDecision
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.tasks.attempts import attempts_by_shard
+from fanout_cli.estimates.whatif.recorded import (
+    SpeedLimits,
+    alone,
+    jobs_of,
+    most_at_once,
+    seconds_between,
+    tasks_of,
+)
+from fanout_cli.estimates.whatif.replay import replay
 
 FUNCTIONS = "functions"
 # Runs that cannot be replayed, and why.

@@ -6,13 +6,13 @@ import pytest
 
 from fanout.efs.capacity import FileSystemState, baseline
 from fanout.facts.aws import MAP_CHILDREN_PER_SECOND
-from fanout.forecast.estimate import idle_state
-from fanout.forecast.whatif.bounds import Bound, CreditBound, TimedBound
-from fanout.forecast.whatif.recorded import most_at_once, seconds_between, tasks_of
-from fanout.forecast.whatif.replay import Job, replay
 from fanout.model.books import Count
 from fanout.model.file_system import ThroughputMode
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd
+from fanout_cli.estimates.from_totals import idle_state
+from fanout_cli.estimates.whatif.bounds import Bound, CreditBound, TimedBound
+from fanout_cli.estimates.whatif.recorded import most_at_once, seconds_between, tasks_of
+from fanout_cli.estimates.whatif.replay import Job, replay
 
 GB = 10**9
 
