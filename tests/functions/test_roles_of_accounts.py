@@ -120,6 +120,21 @@ def test_a_session_of_the_role_is_bound_to_the_accounts_that_the_stack_names(
     assert {tuple(one) for one in asked} == {tuple(bound or ())}
 
 
+def test_a_role_for_which_a_later_function_has_no_session_is_refused_before_anything_is_made(
+    accounts: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The policy of PlanTransfer's own session is short enough with these accounts, and that of ShortWay is not."""
+    monkeypatch.setenv("FANOUT_OTHER_ACCOUNTS", ",".join(f"{number:012d}" for number in range(75)))
+    monkeypatch.setenv("FANOUT_WAY_OUT", "buckets")
+    request = {"source": f"s3://{THEIRS}/in/", "destination": f"s3://{TARGET}/out/", "mode": "sync", **OF_END}
+    with pytest.raises(InvalidRequest, match="OtherBucketAccountIds") as caught:
+        accounts.flow.plan("too-many", request)
+    assert (caught.value.field, TARGET in str(caught.value)) == ("source_bucket.role", True)
+    assert not [one for one in accounts.of(THEIRS) + accounts.of(TARGET) if "authorization" in one.headers]
+    assert "Contents" not in s3.list_objects_v2(Bucket="work-bucket", Prefix="runs/too-many/")
+    assert "Contents" not in s3.list_objects_v2(Bucket="work-bucket", Prefix="locks/")
+
+
 @pytest.mark.parametrize("step", ["CopyShard", "BeginVerification", "DeleteShard"])
 def test_a_move_whose_role_is_taken_away_deletes_nothing_unproven_and_goes_on_later(
     accounts: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch, step: str

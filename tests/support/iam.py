@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.support.actions import Need
+from tests.support.iam_patterns import is_like
 from tests.template.templates import Resource, abilities, documents, functions, own_policies, resources
 
 # The parameters of nested stacks that name a role, for the statements of keys.
@@ -78,16 +78,19 @@ class Statement:
         """Whether the statement is about a permission, on this, with these condition keys."""
         prefix = need.context.get("s3:prefix")
         return (
-            any(fnmatchcase(need.action, one) for one in self.actions)
+            any(is_like(one, need.action) for one in self.actions)
             and (not self.other_accounts or need.context.get("aws:ResourceAccount") not in (None, *self.other_accounts))
             and all(need.context.get(key) in values for key, values in self.equal)
-            and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
+            and any(is_like(one, need.resource, need.context) for one in self.resources)
             and (
                 not self.prefixes_if_any
                 or prefix is None
-                or any(fnmatchcase(prefix, one) for one in self.prefixes_if_any)
+                or any(is_like(one, prefix, need.context) for one in self.prefixes_if_any)
             )
-            and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
+            and (
+                not self.prefixes
+                or (prefix is not None and any(is_like(one, prefix, need.context) for one in self.prefixes))
+            )
         )
 
 

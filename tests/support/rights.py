@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from fnmatch import translate
 from typing import Any
 
 from fanout.model.errors import AccessDenied
 from fanout.ports.store import Versioned
 from tests.support.actions import Need
 from tests.support.iam import Given, Statement, statements_of, statements_of_role
+from tests.support.iam_patterns import expression, is_like
 
 # Not a function: the state machine, which reads the items of its Maps.
 STATE_MACHINE = "Transfer"
@@ -50,8 +50,8 @@ class Rights:
             known = statements_of_role(f"{role}Role", self._given) if is_machine else None
             self._said[role] = statements_of(f"{role}Function", self._given) if known is None else known
         for one in self._said[role]:
-            if any(re.match(translate(pattern), action) for pattern in one.actions):
-                yield re.compile("|".join(map(translate, one.resources))), one
+            if any(is_like(pattern, action) for pattern in one.actions):
+                yield re.compile("|".join(rf"(?:{expression(each, {})})\Z" for each in one.resources), re.DOTALL), one
 
 
 class Asking:

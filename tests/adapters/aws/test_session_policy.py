@@ -9,14 +9,7 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.aws.session_policy import (
-    NAME_CHARACTERS,
-    POLICY_CHARACTERS,
-    RIGHTS,
-    session_name,
-    session_policy,
-)
-from fanout.model.errors import InvalidRequest
+from fanout.adapters.aws.session_policy import NAME_CHARACTERS, RIGHTS, session_name, session_policy
 from fanout.model.shard import Rates
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
@@ -218,44 +211,6 @@ def test_the_alias_of_an_access_point_is_named_as_the_point_and_only_by_way_of_i
     ]
     others = [one for one in document["Statement"] if one not in by_way and "kms:" not in json.dumps(one)]
     assert others and all(one["Resource"].startswith("arn:aws:s3:::dst") for one in others)
-
-
-LONG = {
-    "short": ("src", "in/"),
-    "key": ("s" * 63, "p" * 900 + "/"),
-    "alias": ("a" * 20 + "-" + "m" * 34 + "-s3alias", "p" * 900 + "/"),
-    "not ASCII": ("s" * 63, "Ünïcode/" * 80),
-    "wildcards": ("s" * 63, 'a*b?c$d"e\\/' * 60),
-}
-
-
-@pytest.mark.parametrize(("named", "others"), [*product(sorted(LONG.keys() - {"alias"}), [0, 10, 20]), ("alias", 0)])
-def test_a_policy_is_short_enough_and_never_wider_than_the_bucket(named: str, others: int) -> None:
-    bucket, prefix = LONG[named]
-    ends = {"source": f"s3://{bucket}/{prefix}", "destination": f"s3://{bucket[:-1]}d/{prefix}"}
-    if named == "alias":
-        ends["destination"] = ends["source"].replace("a" * 20, "b" * 20).replace("/p", "/q", 1)
-    accounts = [*ACCOUNTS, *(f"{number:012d}" for number in range(others))]
-    sizes, partition = {}, "aws" if named == "alias" else "aws-us-gov"
-    manifest = f"s3://{bucket}/lists/{'m' * 800}.csv"
-    for function, mode in product(RIGHTS, ["sync", "move"]):
-        plan = plan_of(
-            mode, "r" * 80, **ends, **({"manifest": manifest} if mode == "move" and named != "alias" else {})
-        )
-        text = session_policy(accounts, function, plan, partition, "us-gov-west-1")
-        sizes[function, mode] = len(text)
-        for one in json.loads(text)["Statement"]:
-            if one["Effect"] == "Allow" and "s3:" in str(one["Action"]) and named != "alias":
-                for resource in [one["Resource"]] if isinstance(one["Resource"], str) else one["Resource"]:
-                    assert re.fullmatch(rf"arn:aws-us-gov:s3:::{bucket[:-1]}[{bucket[-1]}d](/[^*?$]*\*)?", resource)
-        assert text.isascii()
-    print(named, f"{others + 2} accounts:", max(sizes.values()), *max(sizes, key=sizes.__getitem__))
-    assert max(sizes.values()) <= POLICY_CHARACTERS
-
-
-def test_accounts_that_no_policy_can_name_are_refused_by_name() -> None:
-    with pytest.raises(InvalidRequest, match="OtherBucketAccountIds"):
-        session_policy([f"{number:012d}" for number in range(200)], "CopyShard", plan_of(), "aws", "us-east-1")
 
 
 @pytest.mark.parametrize("function", RIGHTS)

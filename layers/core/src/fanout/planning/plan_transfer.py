@@ -114,6 +114,7 @@ def plan_transfer(
         )
         check_checksums(plan, context.deployed)
         check_finish(plan)
+        context.check_sessions(plan)
         called = functions(plan)
         refuse_behind(plan, bucket)
         own.result()  # before anything is marked or written

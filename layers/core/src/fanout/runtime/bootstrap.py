@@ -31,7 +31,7 @@ from fanout.ports.tree import EntryCopier, Tree
 from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
-from fanout.runtime.clients import client_for, far_buckets, make_work_store, objects_for, settings
+from fanout.runtime.clients import check_sessions, client_for, far_buckets, make_work_store, objects_for, settings
 from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
@@ -139,6 +139,7 @@ def make_context(
         crew=find_crew(),
         objects=lambda plan: objects_for(plan, function),
         far_buckets=far_buckets,
+        check_sessions=check_sessions,
         ownership=lambda plan: client_for(plan, function).get_bucket_ownership_controls(
             plan.request.destination.bucket
         ),

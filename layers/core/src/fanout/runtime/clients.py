@@ -60,15 +60,29 @@ def client_for(plan: Plan, function: str = "") -> S3Client:
     return _data_client().for_buckets(headers_of_buckets(options)).by_ways(plan.regions, assumed)
 
 
+def check_sessions(plan: Plan) -> None:
+    """Raise ``InvalidRequest`` where a function of the run could have no session of the role that the plan names."""
+    if plan.request.assumed[0]:
+        from fanout.adapters.aws.session_policy import check_sessions as check
+
+        allowed, partition = _allowed_accounts(plan)
+        check(allowed, plan, partition, settings().region)
+
+
+def _allowed_accounts(plan: Plan) -> tuple[tuple[str, ...], str]:
+    """The accounts whose buckets a session may use, none for any; and the partition of the plan's role."""
+    here = settings()
+    _, partition, _, _, account, _ = plan.request.assumed[0].split(":", 5)
+    accounts = (here.account, account, *here.other_accounts)
+    return () if "any" in accounts else tuple(dict.fromkeys(accounts)), partition
+
+
 def _session(plan: Plan, function: str) -> CredentialsProvider:
     from fanout.adapters.aws.session_policy import session_name, session_policy
 
-    here = settings()
     role, external_id = plan.request.assumed
-    _, partition, _, _, account, _ = role.split(":", 5)
-    accounts = (here.account, account, *here.other_accounts)
-    allowed = () if "any" in accounts else tuple(dict.fromkeys(accounts))
-    policy = session_policy(allowed, function, plan, partition, here.region)
+    allowed, partition = _allowed_accounts(plan)
+    policy = session_policy(allowed, function, plan, partition, settings().region)
     return _assumed(role, external_id, policy, session_name(function, plan.run_id))
 
 

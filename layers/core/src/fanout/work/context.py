@@ -130,6 +130,7 @@ class Context(Struct, frozen=True):
       goes with one process.
     - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
       Ownership of the destination's bucket.
+    - ``check_sessions`` raises ``InvalidRequest`` if a function could have no session of the role that a plan names.
     - ``objects`` reads the manifest of a plan. ``meter`` measures the file systems of ``file_system_ids``, by mount;
       a mount without an id is not measured.
     - ``deployed``: what a plan asks of the stack.
@@ -154,6 +155,7 @@ class Context(Struct, frozen=True):
     crew: Crew | None = None
     objects: Callable[[Plan], ObjectReader] = lambda _plan: NoObjects()
     far_buckets: Callable[[Iterable[str]], dict[str, str]] = lambda _buckets: {}
+    check_sessions: Callable[[Plan], None] = nothing
     ownership: Callable[[Plan], str] = bucket_owner_enforced
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)

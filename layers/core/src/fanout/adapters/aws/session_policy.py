@@ -22,8 +22,11 @@ from fanout.request.plan import Plan
 # STS/latest/APIReference/API_AssumeRole.html: Policy, RoleSessionName.
 POLICY_CHARACTERS = 2_048
 NAME_CHARACTERS = 64
-# IAM gives a meaning to ``* ? $`` in a resource; JSON makes more than one character of ``" \\`` and of non-ASCII.
-_PLAIN = re.compile(r"[ !#%-)+->@-\[\]-~]*")
+# IAM/latest/UserGuide/reference_policies_variables.html: how a policy names the characters that mean something in it.
+_ESCAPED = {one: f"${{{one}}}" for one in "*?$"}
+# No page says how IAM compares a quotation mark, a backslash or what is not ASCII: wildcards hold their place.
+_NOT_NAMED = re.compile(r"[^\x20-\x7e]+")
+_ONE_CHARACTER = re.compile(r'["\\]')
 _ON_BUCKETS = frozenset({"ListBucket", "ListBucketMultipartUploads", "GetBucketOwnershipControls"})
 _NOTHING: Json = {"Effect": "Deny", "Action": "*", "Resource": "*"}
 
@@ -89,10 +92,24 @@ def session_policy(
         if len(text) <= POLICY_CHARACTERS:
             return text
         if not longest:
-            problem = f"the policy of a session has {len(text):,} characters, {POLICY_CHARACTERS:,} are allowed"
-            remedy = "name fewer accounts in OtherBucketAccountIds, or buckets by their names instead of aliases"
-            raise InvalidRequest(plan.request.role_field, problem, remedy)
+            raise _too_long(plan, function, len(accounts), len(text))
         longest = max(0, longest - max(1, (len(text) - POLICY_CHARACTERS) // 10))
+
+
+def check_sessions(accounts: Sequence[str], plan: Plan, partition: str, region: str) -> None:
+    """Raise ``InvalidRequest`` if a function of the table has no policy short enough for a session of this plan."""
+    for function in RIGHTS:
+        session_policy(accounts, function, plan, partition, region)
+
+
+def _too_long(plan: Plan, function: str, accounts: int, characters: int) -> InvalidRequest:
+    request = plan.request
+    problem = (
+        f"the policy of a session of {function} between {request.source} and {request.destination}, for buckets of"
+        f" {accounts} accounts, has {characters:,} characters, {POLICY_CHARACTERS:,} are allowed"
+    )
+    remedy = "name fewer accounts in the stack's OtherBucketAccountIds, or buckets by their names instead of aliases"
+    return InvalidRequest(request.role_field, problem, remedy)
 
 
 def _text(statements: list[Json]) -> str:
@@ -114,7 +131,9 @@ def _statements(rights: SessionRights, plan: Plan, partition: str, region: str, 
     for end, actions in ((request.source, at_source), (request.destination, at_destination)):
         if end.is_keyed:
             own = plan.regions.get(end.bucket, region)
-            prefixes = [f"{_cut(end.place, longest)}*"] + [f"{run_prefix(plan.run_id)}{PLAN}"] * rights.looks_for_plan
+            prefixes = [f"{_named_text(end.place[:longest])}*"] + [
+                f"{run_prefix(plan.run_id)}{PLAN}"
+            ] * rights.looks_for_plan
             yield from _on_end(end.bucket, prefixes, actions.split(), partition)
             if "PutObject" in actions:
                 keys[own] = ["kms:Decrypt", "kms:GenerateDataKey"]
@@ -146,7 +165,7 @@ def _on_looks(rights: SessionRights, plan: Plan, partition: str, longest: int) -
     manifest, request = plan.request.manifest, plan.request
     ends = [end.bucket for end in (request.source, request.destination) if end.is_keyed]
     if rights.reads_manifest and manifest is not None and manifest.bucket in ends:
-        pattern = "*" if manifest.is_inventory else f"{_cut(manifest.key, longest)}*"
+        pattern = "*" if manifest.is_inventory else f"{_named_text(manifest.key[:longest])}*"
         through, _, objects = _named(manifest.bucket, pattern, partition)
         yield _allowed(["s3:GetObject"], objects, through)
 
@@ -166,10 +185,10 @@ def _named(bucket: str, pattern: str, partition: str) -> tuple[Json, list[str], 
     return through, [arn, any_bucket], [f"{arn}/object/{pattern}", f"{any_bucket}/{pattern}"]
 
 
-def _cut(prefix: str, longest: int) -> str:
-    """The beginning of a prefix that a policy can name."""
-    found = _PLAIN.match(prefix[:longest])
-    return found[0] if found else ""
+def _named_text(text: str) -> str:
+    """The pattern of a text that a policy names: no character in it widens the pattern."""
+    escaped = "".join(_ESCAPED.get(one, one) for one in text)
+    return _ONE_CHARACTER.sub("?", _NOT_NAMED.sub("*", escaped))
 
 
 def _allowed(actions: list[str], resources: list[str], condition: Json) -> Json:
