@@ -58,25 +58,45 @@ def few_open_directories() -> Iterator[None]:
         gc.collect()
 
 
+# Files of tests/e2e with an emulator of their own, or none, the longest first. The others share one deployed stack.
+OWN_EMULATOR = (
+    *("deployment", "package", "layer", "organisations", "release", "function_limits"),
+    *("admission", "emulator", "pasted", "cdk"),
+)
+OF_OWN = [f"tests/e2e/test_{name}.py" for name in OWN_EMULATOR]
+
+
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """Each file's tests run in one process, and all that use the emulator in one."""
+    """Each file's tests run in one process; the files of e2e that share a stack run in the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "tests/e2e" if file.startswith("tests/e2e/") else file
+        return "tests/e2e" if file.startswith("tests/e2e/") and file not in OF_OWN else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     """What xdist asks for a way to share tests out; its own groups are lost on pytest 9.2."""
-    config.option.loadscopereorder = False  # those that use the emulator take longest, so they begin
+    config.option.loadscopereorder = False  # pytest_collection_modifyitems puts the longest first
     return ByFile(config, log)
+
+
+def begins(item: pytest.Item) -> int:
+    """A rank by when a test begins: the stack that e2e shares, the virtual machine, the rest of e2e, everything else.
+
+    The first two take longest, and each runs in one process.
+    """
+    file = item.nodeid.partition("::")[0]
+    if file in OF_OWN:
+        return 2 + OF_OWN.index(file)
+    first = [file.startswith(f"tests/{room}/") for room in ("e2e", "nfs")]
+    return first.index(True) if any(first) else 2 + len(OF_OWN)
 
 
 ON_A_MOUNT = {"tmp_path", "mounts"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the tests that use the emulator, and beside them with the virtual machine: both take long.
+    """Put the longest first.
 
     In the guest whatever touches no directory of a mount proves nothing, and is left out.
     """
@@ -84,5 +104,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if ON_A_MOUNT.isdisjoint(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{room}/") for room in ("e2e", "nfs")])
+    items.sort(key=begins)
     gc.freeze()  # what was collected stays: no later collection looks at it again

@@ -39,6 +39,13 @@ def build(place: Path, interpreter: str = sys.executable, tools: Path | None = N
     return made
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A layer for the Python that runs the tests, which no test changes, and the folder where it was built."""
+    place = tmp_path_factory.mktemp("usual")
+    return place, build(place, FANOUT_LAYER_PLATFORM=platform.machine())
+
+
 def digest_of(made: Path) -> str:
     """A digest of names, modes and bytes."""
     digest = hashlib.sha256()
@@ -50,29 +57,30 @@ def digest_of(made: Path) -> str:
     return digest.hexdigest()
 
 
-def test_the_same_input_makes_the_same_layer(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "elsewhere/second"
-    for place in (first, second):
-        place.mkdir(parents=True)
-    assert digest_of(build(first)) == digest_of(build(second))
+def test_the_same_input_makes_the_same_layer(usual: tuple[Path, Path], tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert digest_of(build(elsewhere, FANOUT_LAYER_PLATFORM=platform.machine())) == digest_of(usual[1])
 
 
-def test_bytecode_lies_beside_every_module_and_tells_nothing_of_the_builder(tmp_path: Path) -> None:
-    made = build(tmp_path)
+def test_bytecode_lies_beside_every_module_and_tells_nothing_of_the_builder(usual: tuple[Path, Path]) -> None:
+    place, made = usual
     sources = {path.relative_to(made) for path in made.rglob("*.py")}
     compiled = {Path(source_from_cache(str(path.relative_to(made)))) for path in made.rglob("*.pyc")}
     assert compiled == sources
     for path in made.rglob("*.pyc"):
         data = path.read_bytes()
         assert data[:8] == MAGIC_NUMBER + bytes([1, 0, 0, 0])  # by hash, and not checked (PEP 552)
-        assert os.fsencode(tmp_path) not in data
+        assert os.fsencode(place) not in data
     assert b"/opt/python/fanout/" in next(
         path.read_bytes() for path in made.rglob("fanout/ledger/__pycache__/ledger.*.pyc")
     )
 
 
-def test_the_templates_are_rendered_from_bytecode_to_the_pages_of_the_sources(tmp_path: Path) -> None:
-    compiled = build(tmp_path) / "python/fanout/report/compiled"
+def test_the_templates_are_rendered_from_bytecode_to_the_pages_of_the_sources(
+    usual: tuple[Path, Path], tmp_path: Path
+) -> None:
+    compiled = shutil.copytree(usual[1] / "python/fanout/report/compiled", tmp_path / "compiled")
     for module in compiled.glob("*.py"):
         module.write_text("raise AssertionError('there is bytecode of it')")
     for name in sources():
@@ -98,13 +106,6 @@ def test_a_python_is_found_wherever_it_stands_on_the_path(tmp_path: Path) -> Non
     command = ["/bin/sh", str(REPO / "layers/core/find.sh"), "python", "3.99"]
     environment = {"PATH": path, "HOME": str(tmp_path)}
     assert subprocess.check_output(command, env=environment, text=True).strip() == f"{tmp_path}/real/python3.99"
-
-
-def test_who_wants_none_has_no_bytecode(tmp_path: Path) -> None:
-    made = build(tmp_path, interpreter="none")
-    assert not list(made.rglob("*.pyc"))
-    assert not (made / "python/fanout/report/compiled").exists()
-    assert (made / "python/fanout/ledger/ledger.py").is_file()
 
 
 def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:
@@ -178,6 +179,13 @@ def test_the_layer_is_within_what_lambda_takes(deployed: tuple[str, Path], tmp_p
     assert packed.stat().st_size < aws.UPLOAD_BYTES
 
 
+def test_who_wants_none_has_no_bytecode(deployed: tuple[str, Path]) -> None:
+    _, made = deployed
+    assert not list(made.rglob("*.pyc"))
+    assert not (made / "python/fanout/report/compiled").exists()
+    assert (made / "python/fanout/ledger/ledger.py").is_file()
+
+
 FUNCTIONS = sorted(path.parent.name for path in (REPO / "functions").glob("*/app.py"))
 
 
@@ -189,9 +197,9 @@ assert callable(app.handler)
 """
 
 
-def test_every_handler_is_there_under_the_files_of_the_layer_alone(tmp_path: Path) -> None:
+def test_every_handler_is_there_under_the_files_of_the_layer_alone(usual: tuple[Path, Path], tmp_path: Path) -> None:
     """Without site-packages, where a checkout's own lie. The runtime's boto3 is not needed before a call."""
-    made = build(tmp_path, FANOUT_LAYER_PLATFORM=platform.machine())
+    made = usual[1]
     for function in FUNCTIONS:
         code = IMPORTED.format(layer=str(made / "python"), function=str(REPO / "functions" / function))
         command = [sys.executable, "-I", "-S", "-c", code]
