@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.listing.deciding.decisions import Decision, decide
-from fanout.listing.march import merge
+from fanout.listing.trees.merge import merge
 from fanout.model.entry import MARGIN_NS, Entry, Kind, same_simple_etag
 from fanout.request.options import Compare
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fanout.listing.directories.extras import Extras
-from fanout.listing.march import merge
+from fanout.listing.trees.merge import merge
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
 

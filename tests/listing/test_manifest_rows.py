@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -175,8 +176,8 @@ def check(rows: list[bytes], data: bytes, form: str, conflict: str, *, on_mount:
 
 
 def _names_the_root(row: bytes) -> bool:
-    """A key that is the source's prefix and nothing else is the root, which is no entry."""
-    return b'"key"' in row
+    """A key that is the source's prefix and nothing else is the root, which is no entry; so is "." of a mount."""
+    return b'"key"' in row or re.search(rb'(?:\A|")(?:\./*)+(?:"|\r?\Z)', row) is not None
 
 
 @pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "csv", "csv.gz"])

@@ -13,8 +13,8 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts import tuning
 from fanout.ledger.rows import listed_from_row
 from fanout.ledger.shard_order import in_shard_order
-from fanout.listing.march import Together
 from fanout.listing.naming.placement import Placement, naming_rule
+from fanout.listing.trees.together import Together
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
-from fanout.listing.march import BothEnds, merge, merge_columns
+from fanout.listing.trees.merge import BothEnds, merge, merge_columns
 from fanout.model.columns import FileColumns, first_path, in_columns, last_path, one_by_one
 from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.outcome import Reason

@@ -14,7 +14,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
 from fanout.copying.copier import Copier
 from fanout.listing.deciding.decisions import Decision, decide
-from fanout.listing.march import merge
+from fanout.listing.trees.merge import merge
 from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest

@@ -78,11 +78,12 @@ class SegmentWriter:
         """Count an entry of the source, and settle the directories that end before it."""
         self.listed.add(entry.size)
         self._sizes.add(entry)
-        if not self._implied.empty:
+        if self._implied.noted:
             self._add_extras(self._implied.source_entry(entry.path))
         if self._deletions:
             self._deletions.source_entry(entry.path)
-        self._leave_before(entry.path)
+        for directory in self._around.left_before(entry.path):
+            self._leave(directory)
 
     def _leave_before(self, path: str) -> None:
         for directory in self._around.left_before(path):
@@ -104,7 +105,7 @@ class SegmentWriter:
             tally.add_all(len(files), size)
         self._sizes.add_files(files.sizes)
         first = first_path(files)
-        if not self._implied.empty:
+        if self._implied.noted:
             self._add_extras(self._implied.source_entry(first))
         if self._deletions:
             self._deletions.source_files(files.paths)

@@ -17,7 +17,7 @@ from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.one_place import same_place
-from fanout.request.options import Compare
+from fanout.request.options import Compare, Overwrite
 from fanout.request.plan import Plan, compares_attributes
 from fanout.turns.other_runs import StagingGuard
 
@@ -72,7 +72,8 @@ class Settler:
         return replace(self._as_requested(pair, look()), heads=self._proofs.heads)
 
     def _as_requested(self, pair: Pair, decision: Decision) -> Pair:
-        decision = with_overwrite(decision, pair.source, pair.destination, self._overwrite)
+        if self._overwrite is not Overwrite.ALWAYS:
+            decision = with_overwrite(decision, pair.source, pair.destination, self._overwrite)
         return Pair(pair.source, pair.destination, pair.place, decision)
 
     def settle(self, pair: Pair) -> None:

@@ -63,35 +63,30 @@ class ImpliedDirectories:
     """
 
     def __init__(self) -> None:
-        self._open: list[Entry] = []
-
-    @property
-    def empty(self) -> bool:
-        """Whether none is noted."""
-        return not self._open
+        self.noted: list[Entry] = []
 
     def add(self, directory: Entry) -> list[Entry]:
         """Note a directory that only the destination holds; returns those that proved to be extra."""
         extra = self._left_by(directory.path)
-        self._open.append(directory)
+        self.noted.append(directory)
         return extra
 
     def source_entry(self, path: str) -> list[Entry]:
         """An entry of the source implies the directories above it; returns those that proved to be extra."""
-        if not self._open:
+        if not self.noted:
             return []
         extra = self._left_by(path)
-        self._open.clear()
+        self.noted.clear()
         return extra
 
     def close(self) -> list[Entry]:
         """The directories that nothing implied until the end of the listing."""
-        extra, self._open = self._open, []
+        extra, self.noted = self.noted, []
         return extra
 
     def _left_by(self, path: str) -> list[Entry]:
-        extra = [directory for directory in self._open if not path.startswith(directory.path)]
-        self._open = [directory for directory in self._open if path.startswith(directory.path)]
+        extra = [directory for directory in self.noted if not path.startswith(directory.path)]
+        self.noted = [directory for directory in self.noted if path.startswith(directory.path)]
         return extra
 
 
