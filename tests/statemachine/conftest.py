@@ -1,4 +1,4 @@
-"""An engine for each test: moto's interpreter, a local Lambda service, no waiting between retries."""
+"""An engine for each test, without waits: the walker; where asked for, moto's interpreter and a Lambda service."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import boto3  # type: ignore[import-untyped,unused-ignore]
 import pytest
 from moto import mock_aws
+
+from tests.support.long import LONG
 
 from .engine import Engine, WalkedEngine
 from .lambda_service import LambdaService
@@ -21,16 +23,16 @@ def boto_session() -> boto3.Session:
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[LambdaService]:
+def service() -> Iterator[LambdaService]:
+    """The functions of a test; nothing serves them over HTTP."""
     service = LambdaService()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", service.url)
     yield service
     service.close()
 
 
-@pytest.fixture(params=["moto", "walker"])
+@pytest.fixture(params=["walker", "moto"] if LONG else ["walker"])
 def engine(request: pytest.FixtureRequest, service: LambdaService) -> Engine:
-    """Each test runs in moto's interpreter and by the walker, and both must end alike."""
+    """Each test is walked; ``FANOUT_LONG=1`` runs it in moto's interpreter too, and both must end alike."""
     found: Engine = WalkedEngine(service) if request.param == "walker" else request.getfixturevalue("moto_engine")
     return found
 
@@ -39,7 +41,7 @@ def engine(request: pytest.FixtureRequest, service: LambdaService) -> Engine:
 def moto_engine(
     service: LambdaService, boto_session: boto3.Session, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Engine]:
-    """Moto's interpreter.
+    """Moto's interpreter, which calls the functions over HTTP.
 
     Full jitter waits anything between nothing and the back-off's interval; here it always
     draws nothing. So the definition keeps the file's own intervals and no test waits for them,
@@ -48,6 +50,7 @@ def moto_engine(
     from . import made_once, map_tolerance  # these import the interpreter, which takes long at collection
 
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", service.serve())
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto_session)  # the interpreter's clients come from it
         engine = Engine(service)

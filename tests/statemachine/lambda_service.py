@@ -40,7 +40,7 @@ class NamedError(Exception):
 
 
 class LambdaService:
-    """Serves ``POST /2015-03-31/functions/NAME/invocations`` and records every call in order.
+    """Calls functions and records every call in order; ``serve`` does so over HTTP.
 
     A function returns its payload, raises (the class name becomes ``errorType``, as in
     Lambda's runtime), or calls ``hang`` to answer only when the service closes.
@@ -51,13 +51,13 @@ class LambdaService:
         self._calls: list[Call] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._server: _Server | None = None
+
+    def serve(self) -> str:
+        """Answer ``POST /2015-03-31/functions/NAME/invocations`` until it is closed, at the URL that is returned."""
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.service = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def calls(self, name: str) -> list[Event]:
@@ -81,8 +81,9 @@ class LambdaService:
 
     def close(self) -> None:
         self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
 
 
 class _Server(ThreadingHTTPServer):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -39,18 +38,18 @@ PAUSED: dict[str, Event] = {
 class Closed:
     """Hands the first call of each event back, until the window opens in some seconds."""
 
-    def __init__(self, function: Callable[[Event], Any], answer: Event) -> None:
-        self._function, self._answer = function, answer
+    def __init__(self, function: Callable[[Event], Any], answer: Event, now: Callable[[], float]) -> None:
+        self._function, self._answer, self._now = function, answer, now
         self.called: list[float] = []
         self.opens = 0.0
 
     def __call__(self, event: Event) -> Any:
         if event["step"] == "EndPacing":
             return self._function(event)
-        self.called.append(time.time())
+        self.called.append(self._now())
         if len(self.called) > 1:
             return self._function(event)
-        self.opens = float(int(time.time() + SECONDS))
+        self.opens = float(int(self._now() + SECONDS))
         given: Event = {name: event[name] for name in ("run", "shard", "cursor", "shards") if name in event}
         if "state" in event:
             given["round"] = event["state"].get("finish", {}).get("round", -1)
@@ -58,7 +57,7 @@ class Closed:
 
 
 def close(engine: Engine, name: str) -> Closed:
-    closed = Closed(engine.service.functions[name], PAUSED[name])
+    closed = Closed(engine.service.functions[name], PAUSED[name], engine.now)
     engine.service.functions[name] = closed
     return closed
 
@@ -90,9 +89,9 @@ def test_a_listing_that_is_paused_waits_between_its_rounds(engine: Engine) -> No
     def gathered(event: Event) -> Event:
         found = gather(event)
         if not moments:
-            moments.append(float(int(time.time() + SECONDS)))
+            moments.append(float(int(engine.now() + SECONDS)))
             return {**found, "until": f"{datetime.fromtimestamp(moments[0], UTC):%Y-%m-%dT%H:%M:%SZ}"}
-        moments.append(time.time())
+        moments.append(engine.now())
         return found
 
     engine.service.functions["GatherSegments"] = gathered
