@@ -32,8 +32,9 @@ from benchmarks.measure import Sample, Source, measure
 from benchmarks.run import SCRATCH
 from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work, loads_of
+from fanout.forecast.copying import Limit
 from fanout.forecast.credits import throughput_seconds
-from fanout.forecast.forecast import Limit, forecast
+from fanout.forecast.forecast import forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates

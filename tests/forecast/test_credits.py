@@ -13,9 +13,10 @@ from fanout.efs.capacity import FileSystemState, baseline, most_credits, reserve
 from fanout.efs.load import Work
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import GIB, MIB
+from fanout.forecast.copying import Limit
 from fanout.forecast.credits import paced_drains
 from fanout.forecast.document import ForecastCredits, forecast_document
-from fanout.forecast.forecast import Forecast, Limit, forecast
+from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import Observed
 from fanout.request.parse import parse_request

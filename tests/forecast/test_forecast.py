@@ -15,7 +15,8 @@ from fanout.efs.load import Work
 from fanout.efs.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.facts.prices import PRICES
 from fanout.facts.units import GIB, MIB
-from fanout.forecast.forecast import Forecast, Limit, forecast
+from fanout.forecast.copying import Limit
+from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.request import Request

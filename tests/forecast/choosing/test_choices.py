@@ -23,7 +23,8 @@ from fanout.forecast.choosing.choices import (
     unbeaten,
 )
 from fanout.forecast.choosing.finish import Finish, Moments, decide_finish, reached
-from fanout.forecast.forecast import Forecast, Limit
+from fanout.forecast.copying import Limit
+from fanout.forecast.forecast import Forecast
 from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request

@@ -12,10 +12,11 @@ from fanout.facts import prices
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.between_regions import TRANSFER
 from fanout.forecast.choosing.finish import Finish
+from fanout.forecast.copying import Limit
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.datasync import TaskMode
-from fanout.forecast.forecast import Forecast, Limit
+from fanout.forecast.forecast import Forecast
 from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from fanout.forecast.forecast import Forecast, Limit
+from fanout.forecast.copying import Limit
+from fanout.forecast.forecast import Forecast
 from fanout.request.parts.limits import Limits
 
 # Chosen: forecasts are within a tenth, so a plan has to leave that.

@@ -17,7 +17,8 @@ from fanout.forecast.choosing.choices import (
     taken,
     unbeaten,
 )
-from fanout.forecast.forecast import Forecast, Limit
+from fanout.forecast.copying import Limit
+from fanout.forecast.forecast import Forecast
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parts.finish_by import length_text, parse_finish_by

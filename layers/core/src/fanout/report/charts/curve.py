@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.forecast.choosing.finish import Finish, FinishPlan
-from fanout.forecast.forecast import Limit
+from fanout.forecast.copying import Limit
 from fanout.report.charts.axes import Tick, line_through, percent_of, time_ticks
 from fanout.report.text import clock, count, duration
 
