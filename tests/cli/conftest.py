@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from typer.testing import CliRunner, Result
 
 from fanout_cli.main import app
+from tests.support.actions import needs
+from tests.support.work_bucket_policy import ROOT, is_denied
 
 REGION = "eu-west-1"
 BUCKET = "work-bucket"
@@ -37,6 +41,39 @@ DEFINITION = {
         "Failed": {"Type": "Fail", "ErrorPath": "$.end", "Cause": "as asked"},
     },
 }
+
+
+class Judged:
+    """A session of botocore whose clients of S3 are held against the policy of the work bucket, as S3 does it.
+
+    The commands use it; it limits an administrator and the account's root too. What a test lays out is not asked.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def create_client(self, service: str, **options: Any) -> Any:
+        client = self._session.create_client(service, **options)
+        if service == "s3":
+            client.meta.events.register("before-call.s3", judge)
+        return client
+
+
+def judge(model: Any, params: dict[str, Any], **_: Any) -> None:
+    """Raise what S3 answers to a request that the work bucket's policy denies to the account's root."""
+    parts, body = urlsplit(params["url"]), params["body"]
+    if parts.hostname is None or not parts.hostname.startswith(f"{BUCKET}."):
+        return
+    url = f"https://s3/{BUCKET}{parts.path}?{parts.query}"
+    sent = body if isinstance(body, bytes) else b""
+    for need in needs(params["method"], url, params["headers"], sent):
+        _, _, key = need.resource.partition(f"{BUCKET}/")
+        if is_denied(ROOT, need.action, BUCKET, key):
+            said = f"{need.action} on {key} by a resource-based policy"
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": said}}, model.name)
 
 
 @dataclass
@@ -179,7 +216,7 @@ def aws(
     )  # of 1,300 machine images, made by each test with a network
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         found = Aws(tmp_path, tmp_path / "state", session, client_of)
-        monkeypatch.setattr("fanout_cli.stacks.new_session", lambda: session._session)
+        monkeypatch.setattr("fanout_cli.stacks.new_session", lambda: Judged(session._session))
         _maps_of_a_run_that_began(monkeypatch)
         machine = found.client("stepfunctions").create_state_machine(
             name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
-from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any
 
 import pytest
 
 from fanout.ledger import keys
 from scripts import generate_policies
 from scripts import ledger_rights as rights
-from scripts.generate_policies import OTHERS, others_of
+from scripts.generate_policies import others_of
 from scripts.ledger_rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
 from tests.functions.kinds_of_runs import WORK
 from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS
 from tests.functions.test_work_bucket import WIDE
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of
-from tests.template.templates import NESTED, abilities, functions, policies, resources, stacks, template
+from tests.template.templates import abilities, functions, policies, resources, stacks, template
 
 # AWS: IAM/latest/UserGuide/reference_iam-quotas.html, all inline policies of a role together.
 INLINE = 10_240
@@ -143,67 +140,6 @@ def test_the_policy_fits_with_the_longest_name_of_a_bucket(function: str) -> Non
 )
 def test_a_function_that_is_taken_over_cannot_write_what_others_believe(function: str, key: str, gain: str) -> None:
     assert not writes(function, key), gain
-
-
-def the_others() -> list[str]:
-    """The patterns of the work bucket that its policy lets nobody write but the roles of the stack."""
-    found = []
-    for denial in denials():
-        assert (denial["Effect"], denial["Principal"]) == ("Deny", "*")
-        assert denial["Action"] == ["s3:PutObject", "s3:DeleteObject"]
-        found += denial["Resource"] if isinstance(denial["Resource"], list) else [denial["Resource"]]
-    return [one["Fn::Sub"].removeprefix("${WorkBucket.Arn}/") for one in found]
-
-
-def denials() -> list[dict[str, Any]]:
-    """What the policy of the work bucket says of the reports of S3, and of all else."""
-    reports, others = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
-    return [reports, others]
-
-
-def test_what_s3_computed_is_written_by_its_jobs_alone() -> None:
-    reports, _ = denials()
-    assert reports["Resource"] == {"Fn::Sub": "${WorkBucket.Arn}/computed/*"}
-    assert reports["Condition"] == {
-        "StringNotLike": {"aws:userid": {"Fn::GetAtt": ["Checksums", "Outputs.JobSessions"]}}
-    }
-    sessions = template(NESTED / "checksums.yaml")["Outputs"]["JobSessions"]["Value"]
-    assert sessions == {"Fn::If": ["Computes", {"Fn::Sub": "${ChecksumJobRole.RoleId}:*"}, "none"]}
-    assert not [one for one in FUNCTIONS if writes(one, "computed/r/job-1/manifest.json")]
-
-
-def test_nobody_but_the_roles_of_the_stack_writes_or_deletes_anything_but_the_limits_of_a_run() -> None:
-    denied = the_others()
-    left = {one for one in samples() if not any(fnmatchcase(one, pattern) for pattern in denied)}
-    assert left == {"runs/x/limits.json"}
-    # Not where a list of objects would find it.
-    assert any(fnmatchcase("runs/x/outcomes/shards/1/limits.json", pattern) for pattern in denied)
-
-
-def test_the_policy_of_the_work_bucket_knows_every_role_that_writes_it() -> None:
-    """By the id of a role: another that is made under its name later is another."""
-    _, denial = denials()
-    assert list(denial["Condition"]) == ["StringNotLike"]
-    text = json.dumps(denial["Condition"]["StringNotLike"]["aws:userid"])
-    for stack, (path, _) in stacks().items():
-        for name, output in template(path).get("Outputs", {}).items():
-            text = text.replace(json.dumps({"Fn::GetAtt": [stack, f"Outputs.{name}"]}), json.dumps(output["Value"]))
-    named = re.findall(r"\$\{(\w+)Role\.RoleId\}:\*", text)
-    assert set(named) == set(WRITERS)
-    # Outside the network a condition leaves out ExamineNetwork.
-    again = [one for group, names in generate_policies.GROUPS.items() for _ in OTHERS.get(group, ()) for one in names]
-    assert sorted(named) == sorted([*WRITERS, *again])
-
-
-def test_the_policy_of_the_work_bucket_fits() -> None:
-    """AmazonS3/latest/userguide/bucket-policies.html: 20 KB. An id of a role has 21 characters.
-
-    With a second file system and functions outside the network, whose roles write too.
-    """
-    patterns = sum(len(LONGEST) + len(one) + 4 for one in the_others())
-    again = sum(len(others_of(group, one)) for group, names in generate_policies.GROUPS.items() for one in names)
-    sessions = (len(WRITERS) + again) * 26
-    assert patterns + sessions + 1_000 < 20_480
 
 
 def test_what_lies_in_the_work_bucket_expires() -> None:

@@ -1,4 +1,7 @@
-"""Removes all that a self-test made: runs that go on, trees on EFS, objects, ledgers."""
+"""Removes what a self-test made: active runs, trees on EFS, objects.
+
+The ledgers of its runs stay until they expire: only the stack's roles may delete in the work bucket, and none does.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,11 @@ RUNS_LOOKED_AT = 1000
 
 
 def remove_all(stack: Stack, place: SelftestPlace) -> list[str]:
-    """Remove everything; returns a sentence for each thing that is left. May be called again."""
+    """Remove it; returns a sentence for each thing that could not be removed. May be called again."""
     steps: tuple[Callable[[], object], ...] = (
         lambda: _stop_runs(stack, place),
         lambda: _remove_from_efs(stack, place),
         lambda: remove_prefix(stack.client("s3"), place.bucket, f"{place.name}/"),
-        lambda: remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-"),
     )
     left: list[str] = []
     for step in steps:

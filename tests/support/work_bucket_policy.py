@@ -1,0 +1,54 @@
+"""The policy of the work bucket of a deployed stack, and what it says to somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from tests.support.actions import Need
+from tests.support.iam import Given
+from tests.support.resource_policies import Caller, decision, role_of
+from tests.template.templates import of_type, resources, stacks, template
+
+ACCOUNT = "123456789012"
+# Whom no policy of a user limits: only an explicit denial does.
+ROOT = Caller(
+    ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root", {"aws:userid": ACCOUNT, "aws:PrincipalArn": f"arn:aws:iam::{ACCOUNT}:root"}
+)
+_AGAIN = ("SecondMount", "SecondProbe", "Outside")
+
+
+def id_of(role: str, stack: str = "") -> str:
+    """The id of a role of the templates; that of the same role in another nested stack is another."""
+    return f"AROA{stack if stack in _AGAIN else ''}{role}"
+
+
+def session_of(role: str, stack: str = "") -> Caller:
+    """A session of a role of the stack."""
+    return role_of(ACCOUNT, f"fanout-{stack}{role}", role_id=id_of(role, stack))
+
+
+@cache
+def policy_of(bucket: str) -> Mapping[str, Any]:
+    """The policy as CloudFormation makes it, of a stack with everything that it may have."""
+    conditions = dict.fromkeys(("HasSecondMount", "LeavesRegion", "HasEvents", "Computes", "Mounts"), True)
+    parameters = {"WorkBucket.Arn": f"arn:aws:s3:::{bucket}", "AWS::AccountId": ACCOUNT, "WorkBucket": bucket}
+    parameters |= {f"{name}.RoleId": id_of(name) for name in of_type("AWS::IAM::Role")}
+    for stack, (path, _) in stacks().items():
+        outputs = template(path).get("Outputs", {})
+        inside = {f"{name}.RoleId": id_of(name, stack) for name in of_type("AWS::IAM::Role")}
+        given = Given(inside, conditions | {"Mounts": stack != "Outside"})
+        for name in ("Sessions", "JobSessions"):
+            if name in outputs:
+                parameters[f"{stack}.Outputs.{name}"] = given.value(outputs[name]["Value"])
+    found: Mapping[str, Any] = Given(parameters, conditions).value(
+        resources()["WorkBucketPolicy"]["Properties"]["PolicyDocument"]
+    )
+    return found
+
+
+def is_denied(caller: Caller, action: str, bucket: str, key: str = "", **context: str) -> bool:
+    """Whether the policy of the work bucket denies it to a caller, whatever other policies say."""
+    resource = f"arn:aws:s3:::{bucket}" + (f"/{key}" if key else "")
+    return decision(policy_of(bucket), caller, Need(action, resource, context)) == "Deny"
