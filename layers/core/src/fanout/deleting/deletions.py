@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.round_records import whole_listing
+from fanout.shards.round_records import RoundRecord, whole_listing
 from fanout.shards.shard_results import ShardResult, shard_result
 
 
@@ -39,11 +39,16 @@ class ListedExtras(Struct, frozen=True):
 
 
 def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
+    """The extras of the whole listing. Raises ``LedgerBroken`` if it is not complete."""
+    return extras_of(whole_listing(ledger), request)
+
+
+def extras_of(rounds: Iterable[RoundRecord], request: Request) -> ListedExtras:
     """The extras that all rounds of the listing found, and the counts of both ends in scope of the request."""
     deletions: list[Deletion] = []
     source = destination = in_the_way = 0
     complete = True
-    for done in whole_listing(ledger):
+    for done in rounds:
         deletions += done.deletions
         source += done.in_scope.entries
         destination += done.destination.entries

@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 
 from msgspec.structs import replace
 
 from fanout.checksums.progress import begin_computing
-from fanout.deleting.deletions import listed_extras
-from fanout.deleting.guard import empty_source
-from fanout.deleting.moves import refuse_over_guard
-from fanout.efs.load import Work, reads_before_copying
+from fanout.efs.load import Work
 from fanout.forecast.choosing import choose_plan
-from fanout.forecast.run_forecast import work_of, write_forecast
+from fanout.forecast.choosing.finish import Finish
+from fanout.forecast.run_forecast import write_forecast
 from fanout.forecast.spending import refuse_over_budget
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import Count
 from fanout.model.columns import Listed, count_and_bytes
 from fanout.model.document import Json
-from fanout.model.errors import DeleteRefused
-from fanout.model.outcome import Result
 from fanout.model.shard import Rates, Shard
 from fanout.pacing.pace_copy import begin_pacing
 from fanout.partition.group_hard_links import compare_names, place_names
+from fanout.partition.refusals import refuse
+from fanout.partition.whole_tree import WholeTree, whole_tree, work_in
 from fanout.request.options import Verify
-from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.big_files import cut
-from fanout.shards.crowds import Crowds
-from fanout.shards.held import held_of, to_bring_back, write_copies_at_once
+from fanout.shards.held import to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, target_seconds
 from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
-from fanout.shards.round_records import ListedBigFile, whole_listing
-from fanout.shards.sizes import groups_of
+from fanout.shards.round_records import ListedBigFile
 from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
 # The use of shards whose objects S3 looks at first.
 _COMPUTE = "compute"
-# Listed entries that a move leaves at the source.
-_STAYS = frozenset({Result.SKIPPED, Result.FAILED, Result.REJECTED})
 
 
 def partition_shards(context: Context) -> Json:
@@ -59,55 +52,18 @@ def partition_shards(context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    extra = _guarded(plan, ledger)
-    full: list[Shard] = []
-    loose: list[Shard] = []
-    big_files: list[ListedBigFile] = []
-    names: list[Shard] = []
-    sizes: list[dict[str, list[int]]] = []
-    listed, there, published, heads, crowds = Count(), Count(), Count(), 0, Crowds()
-    for done in whole_listing(ledger):
-        listed, there, published = listed + done.listed, there + done.destination, published + done.published
-        heads += done.heads
-        sizes.append(done.sizes)
-        crowds.merge(done.crowds)
-        full += done.shards
-        loose += done.loose
-        big_files += done.big_files
-        names += done.names
-    if published.entries:
-        ledger.note("published", [_published_note(published)])
-    _refuse_empty_version(plan, ledger)
-    if plan.request.course.compares:
-        ledger.write(keys.LINKS, Links([]))
-        full += compare_names(names, plan, context)
-    else:
-        full += place_names(names, plan, context)
-
-    def work_in(shards: list[Shard]) -> Work:
-        compared = there if reads_before_copying(plan.request) else Count()
-        to_delete = _to_delete(plan, extra, ledger)
-        waiting = held_of(shards, lambda key: ledger.read_big_file(key).entry)
-        known = crowds.largest, to_delete, waiting, compared, heads, groups_of(sizes), there
-        return work_of(listed, len(big_files), shards, *known, has_directories=not plan.request.source.is_keyed)
-
-    def outlined() -> choose_plan.Outline:
-        return choose_plan.outline(work_in(full + loose), full, loose, [big.bytes for big in big_files], plan)
-
+    tree = whole_tree(plan, ledger)
+    refuse(plan, tree, ledger)
+    full = [*tree.full, *_shards_of_names(tree.names, plan, context)]
+    outlined = partial(_outlined, full, tree, plan, ledger)
     chosen = choose_plan.choose_for(plan, outlined, ledger, context.clock.now())
-    target = _target_seconds(full + loose, big_files, choose_plan.functions_for(chosen, plan), plan)
-    shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
+    target = _target_seconds([*full, *tree.loose], tree.big_files, choose_plan.functions_for(chosen, plan), plan)
+    shards = full + _join(tree.loose, target, plan, ledger) + _cut(tree.big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        work = work_in(shards)
-        found, finish = write_forecast(plan, work, chosen, context)
-        choose_plan.refuse_too_late(plan, finish, ledger)
-        refuse_over_budget(plan, found.dollars.total, ledger)
-        choose_plan.note_choice(finish, ledger)
-        until = choose_plan.copied_by(plan, found, context.clock.now())
-        functions = begin_pacing(plan, work, found.pace.max_concurrency, context, until)
-    ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
+        functions = _forecast(work_in(shards, tree, plan, ledger), chosen, plan, context)
+    ledger.write(keys.BIG_FILES, ListedBigFiles(list(tree.big_files)))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
     if shards and not plan.request.course.plans:
@@ -120,12 +76,37 @@ def partition_shards(context: Context) -> Json:
         "key": ledger.prefix + keys.SHARDS,
         "next": following,
         "verify": _verifies_after(plan.request),
-        "extras": extra,
+        "extras": tree.extras.extra.entries if plan.request.course.deletes_extras else 0,
         "max_concurrency": min(functions, max(1, len(shards))),
         "paced": len(shards) - held > 1,
         "copies": ledger.prefix + copies,
         **to_bring_back(held),
     }
+
+
+def _shards_of_names(names: list[Shard], plan: Plan, context: Context) -> list[Shard]:
+    """The shards of files with several names: to be compared, or to be copied once and linked."""
+    if plan.request.course.compares:
+        context.ledger.write(keys.LINKS, Links([]))
+        return compare_names(names, plan, context)
+    return place_names(names, plan, context)
+
+
+def _outlined(full: list[Shard], tree: WholeTree, plan: Plan, ledger: Ledger) -> choose_plan.Outline:
+    """The work before it is cut."""
+    work = work_in([*full, *tree.loose], tree, plan, ledger)
+    return choose_plan.outline(work, full, tree.loose, [big.bytes for big in tree.big_files], plan)
+
+
+def _forecast(work: Work, chosen: Finish | None, plan: Plan, context: Context) -> int:
+    """Forecast the run, refuse it or note what was chosen, and begin its pacing; returns the functions at once."""
+    ledger = context.ledger
+    found, finish = write_forecast(plan, work, chosen, context)
+    choose_plan.refuse_too_late(plan, finish, ledger)
+    refuse_over_budget(plan, found.dollars.total, ledger)
+    choose_plan.note_choice(finish, ledger)
+    until = choose_plan.copied_by(plan, found, context.clock.now())
+    return begin_pacing(plan, work, found.pace.max_concurrency, context, until)
 
 
 def _verifies_after(request: Request) -> str:
@@ -145,65 +126,13 @@ def _next(plan: Plan, count: int) -> str:
     return course.work if count or course.plans else "nothing"
 
 
-def _guarded(plan: Plan, ledger: Ledger) -> int:
-    """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they, or those of a move, are too many."""
-    if plan.request.course.deletes_proven:
-        refuse_over_guard(plan, _to_move(ledger), "nothing was copied or deleted")
-    if not plan.request.course.deletes_extras:
-        return 0
-    extras = listed_extras(ledger, plan.request)
-    problem = extras.refusal(plan.request) or ("" if extras.found.source else empty_source(extras.found))
-    if problem:
-        raise DeleteRefused(f"{problem}; nothing was copied or deleted")
-    if in_the_way := extras.found.extra - extras.extra.entries:
-        ledger.note(
-            "in-the-way", [f"{in_the_way:,} entries are of another kind than the source's; the sync replaces them"]
-        )
-    return extras.extra.entries
-
-
-def _refuse_empty_version(plan: Plan, ledger: Ledger) -> None:
-    """Raise ``DeleteRefused`` where readers of the link would find nothing; a plan only notes it."""
-    if plan.request.publish is None or plan.request.course.compares or _listed_but({Result.SKIPPED}, ledger):
-        return
-    scope = "" if plan.request.filters.take_all else " that the filters take"
-    problem = f"the source holds nothing{scope}; an empty version is never published"
-    if not plan.request.course.plans:
-        raise DeleteRefused(f"{problem}; nothing was copied, and the link is as it was")
-    ledger.note("publish-nothing", [f"a copy would be refused: {problem}"])
-
-
-def _published_note(kept: Count) -> str:
-    what = f"{kept.entries:,} entries ({kept.bytes:,} bytes) of published trees are not at the source"
-    return f"{what}; a sync leaves them: each tree is failed under the name of its {INSIDE_VERSIONS}"
-
-
-def _to_move(ledger: Ledger) -> int:
-    """The number of entries that a move deletes at the source if all of them are proven."""
-    return _listed_but(_STAYS, ledger)
-
-
-def _listed_but(left_out: Collection[Result], ledger: Ledger) -> int:
-    """The number of listed entries but those of these results."""
-    rounds = list(whole_listing(ledger))
-    out = sum(done.outcomes[result].entries for done in rounds for result in left_out if result in done.outcomes)
-    return sum(done.listed.entries for done in rounds) - out
-
-
-def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:
-    """The number of entries for the forecast of the deletion; for a plan, of the one that a sync would do."""
-    if plan.request.course.deletes_proven:
-        return _to_move(ledger)
-    return listed_extras(ledger, plan.request).extra.entries if plan.request.course.plans else extra
-
-
-def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], functions: int, plan: Plan) -> float:
+def _target_seconds(shards: Sequence[Shard], big_files: Sequence[ListedBigFile], functions: int, plan: Plan) -> float:
     limits = plan.request.limits
     total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big.bytes) for big in big_files)
     return target_seconds(total, functions, limits.shard_seconds)
 
 
-def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+def _cut(big_files: Sequence[ListedBigFile], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
     shards: list[Shard] = []
     for one in big_files:
         key = keys.big_file_key(one.id)
@@ -211,7 +140,7 @@ def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledg
     return shards
 
 
-def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+def _join(loose: Sequence[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
     """Join the partly filled shards into shards of the right size; those of about that size stay as they are.
 
     So only small ones are read again: one function has no time to read those of very many segments.
