@@ -62,7 +62,7 @@ class Judged:
         return client
 
 
-def judge(model: Any, params: dict[str, Any], **_: Any) -> None:
+def judge(model: Any, params: dict[str, Any], **_others: Any) -> None:
     """Raise what S3 answers to a request that the work bucket's policy denies to the account's root."""
     parts, body = urlsplit(params["url"]), params["body"]
     if parts.hostname is None or not parts.hostname.startswith(f"{BUCKET}."):

@@ -1,11 +1,13 @@
 """The traits of each field of a request, behind its ``Meta``: all that is said of it besides bounds and meaning.
 
-| class  | decides                               | a resumed run | the same transfer | the index of another run |
-|--------|---------------------------------------|---------------|-------------------|--------------------------|
-| work   | how fast and at what price it works   | may differ    | may differ        | may differ               |
-| object | how objects are read or written       | may differ    | the same          | may differ               |
-| action | what is done with what differs        | the same      | the same          | may differ               |
-| trees  | what is listed and what counts as new | the same      | the same          | the same                 |
+| class  | decides                               | a resumed run | the index of another run |
+|--------|---------------------------------------|---------------|--------------------------|
+| work   | how fast and at what price it works   | may differ    | may differ               |
+| object | how objects are read or written       | may differ    | may differ               |
+| action | what is done with what differs        | the same      | may differ               |
+| trees  | what is listed and what counts as new | the same      | the same                 |
+
+Which fields two runs of the same transfer share, ``same_transfer`` says.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ the same, inside or above its own:
 At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
 nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
 
-Two transfers are the same if their requests differ only in how they work (``request.traits``), and if they read the
-same input: a list of entries is read once, so another version of it is another transfer.
+Two transfers are the same if their requests are (``request.same_transfer``), and if they read the same input: a list of
+entries is read once, so another version of it is another transfer.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import digest_without, is_fenced
-from fanout.request.traits import Decides
+from fanout.request.request import is_fenced
+from fanout.request.same_transfer import same_transfer_digest
 
 
 class Writers(Lasting, frozen=True):
@@ -71,7 +71,7 @@ class Meeting(Enum):
 def writer_of(plan: Plan, end: Location, execution: str, now: float, versions: str = "") -> Writer:
     """A run as it is entered in the list of an end that it writes; ``versions`` names what it reads once."""
     request = plan.request
-    digest = digest_without(request, Decides.WORK) + versions
+    digest = same_transfer_digest(request) + versions
     names = request.manifest is not None
     staged = plan.staging_place if plan.version else ""
     return Writer(plan.run_id, execution, end.place, digest, request.mode.value, names, now, staged=staged)
