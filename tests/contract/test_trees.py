@@ -154,7 +154,7 @@ def test_symlink_comes_back(tree: Tree, mode: int | None) -> None:
 
 @pytest.mark.usefixtures("with_links")
 def test_further_name_holds_the_same_and_replaces_what_was_there(tree: Tree) -> None:
-    write(tree, "first", b"content")
+    write(tree, "first", b"content", inode="1")
     write(tree, "d/further", b"something else")
     for _ in range(2):
         files_of(tree).link(Entry("d/further", Kind.FILE, 7), "first")

@@ -16,8 +16,8 @@ WHOLE = Segment("whole")
 FILE_ATTRIBUTES = Attributes(mode=stat.S_IFREG | 0o640, mtime_ns=1_700_000_000_123_456_789)
 
 
-def write(tree: Tree, path: str, body: bytes, attributes: Attributes = FILE_ATTRIBUTES) -> None:
-    entry = Entry(path, Kind.FILE, len(body))
+def write(tree: Tree, path: str, body: bytes, attributes: Attributes = FILE_ATTRIBUTES, inode: str = "") -> None:
+    entry = Entry(path, Kind.FILE, len(body), inode=inode)
     target = tree.create(entry, attributes)
     block_bytes = tree.block_bytes(entry)
     for offset in range(0, len(body), block_bytes):

@@ -178,6 +178,10 @@ class MemoryTree:
             raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is no longer the copy")
         self.put(entry.path, stored.entry.kind, stored.data, stored.attributes)
 
+    def placed_inode(self, path: str) -> str:
+        """Nobody else writes to memory."""
+        return self._entries[path].entry.inode
+
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         self.put(entry.path, Kind.DIRECTORY, b"", attributes)
 

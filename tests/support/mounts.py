@@ -38,9 +38,9 @@ def fence(later: PosixTree, place: str, tree: PosixTree) -> bool:
     return later._staging.fence(place, tree._token.run_id, [staged]).removed
 
 
-def write_whole(tree: PosixTree, path: str, data: bytes = b"data") -> None:
-    """A file of a tree, as a copy writes it."""
-    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
+def write_whole(tree: PosixTree, path: str, data: bytes = b"data", inode: str = "") -> None:
+    """A file of a tree, as a copy writes it; with an ``inode`` it is to get further names."""
+    target = tree.create(Entry(path, Kind.FILE, len(data), inode=inode), Attributes())
     try:
         target.write(0, data)
         target.commit(NO_BYTES)

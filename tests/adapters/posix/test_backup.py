@@ -43,8 +43,8 @@ def old(mount: Path, path: str = "d/f", text: str = "theirs") -> Path:
     return file
 
 
-def write(tree: PosixTree, path: str = "d/f", body: bytes = b"ours") -> None:
-    target = tree.create(Entry(path, Kind.FILE, len(body)), NEW)
+def write(tree: PosixTree, path: str = "d/f", body: bytes = b"ours", inode: str = "") -> None:
+    target = tree.create(Entry(path, Kind.FILE, len(body), inode=inode), NEW)
     try:
         target.write(0, body)
         target.commit(crc64nvme(body))
@@ -61,7 +61,7 @@ def write_blocks(tree: PosixTree) -> None:
 
 
 def write_link(tree: PosixTree) -> None:
-    write(tree, "first")
+    write(tree, "first", inode="1")
     tree.link(Entry("d/f", Kind.FILE, 4, NEW.mtime_ns or 0), "first")
 
 

@@ -24,8 +24,8 @@ from tests.support.mounts import writable
 PLAIN = Attributes()
 
 
-def write(tree: PosixTree, path: str, data: bytes = b"data", attributes: Attributes = PLAIN) -> None:
-    target = tree.create(Entry(path, Kind.FILE, len(data)), attributes)
+def write(tree: PosixTree, path: str, data: bytes = b"data", attributes: Attributes = PLAIN, inode: str = "") -> None:
+    target = tree.create(Entry(path, Kind.FILE, len(data), inode=inode), attributes)
     target.write(0, data)
     target.commit(NO_BYTES)
 
@@ -253,7 +253,7 @@ def test_kinds_and_order_of_a_listing(root: Path, tree: PosixTree) -> None:
 
 def test_a_name_that_is_linked_already_needs_no_further_one(root: Path, tree: PosixTree) -> None:
     """A rename of one name onto another of the same file does nothing, and would leave the staged one."""
-    write(tree, "first")
+    write(tree, "first", inode="1")
     for _ in range(2):
         tree.link(Entry("d/further", Kind.FILE, 4), "first")
     assert (root / "tree/first").stat().st_nlink == 2
@@ -261,7 +261,7 @@ def test_a_name_that_is_linked_already_needs_no_further_one(root: Path, tree: Po
 
 
 def test_a_file_with_another_mtime_is_not_the_copy(root: Path, tree: PosixTree) -> None:
-    write(tree, "first")
+    write(tree, "first", inode="1")
     os.utime(root / "tree/first", ns=(1, 1))
     with pytest.raises(ItemError, match="no longer holds the copy"):
         tree.link(Entry("further", Kind.FILE, 4, mtime_ns=2), "first")

@@ -211,7 +211,7 @@ def test_two_trees_of_one_attempt_name_no_file_alike(tmp_path: Path, tree: Posix
 
 def test_once_copies_have_ended_an_attempt_at_one_puts_nothing_in_its_place(tmp_path: Path, tree: PosixTree) -> None:
     at_work, late, finishing = (PosixTree(tmp_path, "tree", "run", nonce) for nonce in ("at-work", "late", "finishing"))
-    write_whole(tree, "file", b"copied")
+    write_whole(tree, "file", b"copied", "1")
     begun = at_work.create(Entry("file", Kind.FILE, 7), Attributes())
     begun.write(0, b"at work")
     finishing.end_copies()

@@ -18,14 +18,16 @@ from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
-from fanout.model.errors import ItemError, TimeUp, problem_of
+from fanout.model.errors import ItemError, Superseded, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
+from fanout.ports.file_system import FileSystem
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
+from fanout.turns.withdrawal import is_finished
 from fanout.work.context import Context
 
 # Outcomes written at once: what a repeated task repeats at most.
@@ -47,7 +49,7 @@ def link_names(
     links = list(links)
     if links:
         end_copies(destination, context.ledger)
-    linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out)
+    linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out, context.ledger)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
@@ -116,10 +118,13 @@ def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, tuple[
             outcome = linker.link(index, entry, first)
         except TimeUp:
             return None
-        except Exception as error:  # noqa: BLE001 - see problem_of
+        except Exception as error:
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
+            if problem.reason is Reason.DESTINATION_CHANGED and is_finished(linker.ledger):
+                # By another attempt, which linked the name and is removing the notes of what the run put there.
+                raise Superseded(linker.ledger.run_id) from error
             return Outcome.because(entry, problem.reason, problem.message, left_out=linker.left_out)
         break
     return outcome
@@ -132,10 +137,16 @@ class _Linker:
     """
 
     def __init__(
-        self, source: Tree, destination: Tree, deadline: Deadline, limiter: Limiter, left_out: Container[Reason]
+        self,
+        source: Tree,
+        destination: Tree,
+        deadline: Deadline,
+        limiter: Limiter,
+        left_out: Container[Reason],
+        ledger: Ledger,
     ) -> None:
         self._source, self._destination = source, destination
-        self.left_out = left_out
+        self.left_out, self.ledger = left_out, ledger
         self._deadline, self._limiter = deadline, limiter
         self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
@@ -157,6 +168,12 @@ class _Linker:
                 return Outcome.done(entry, Result.COPIED, message=f"linked to {other}")
             return self._copied(index, entry, first)
 
+    @property
+    def _files(self) -> FileSystem:
+        files = self._destination.file_system
+        assert files is not None  # further names are planned between file systems alone
+        return files
+
     def note(self, context: Context) -> None:
         """Note how many files were copied for names that found no room; nothing for none."""
         if self._number:
@@ -164,10 +181,8 @@ class _Linker:
             context.ledger.note(f"names-{context.nonce}", [text])
 
     def _linked(self, entry: Entry, first: str) -> bool:
-        files = self._destination.file_system
-        assert files is not None  # further names are planned between file systems alone
         try:
-            files.link(entry, first)
+            self._files.link(entry, first)
         except ItemError as error:
             if error.reason is not Reason.LINK_LIMIT:
                 raise
@@ -178,11 +193,11 @@ class _Linker:
         """Copy the first name's file, which this run copied from the source; the next names are linked to the copy."""
         outcome = None
         for _ in range(_ATTEMPTS):  # names that others give the file meanwhile change its ctime
-            found = self._destination.find_stored(first)
+            found, inode = self._destination.find_stored(first), self._files.placed_inode(first)
             if found is None or found.entry.size != entry.size:
                 raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is not what was copied there")
             copier = Copier(self._destination, self._destination, self._deadline, limiter=self._limiter)
-            outcome = next(copier.copy_all([(0, replace(found.entry, target=entry.path))], 1), None)
+            outcome = next(copier.copy_all([(0, replace(found.entry, inode=inode, target=entry.path))], 1), None)
             if outcome is None or outcome[1].reason is not Reason.SOURCE_CHANGED:
                 break
         if outcome is None:

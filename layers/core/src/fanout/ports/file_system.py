@@ -36,8 +36,12 @@ class FileSystem(Protocol):
     def link(self, entry: Entry, first: str) -> None:
         """Make the path of ``entry`` a further name of the file at the path ``first``, replacing a file or symlink.
 
-        Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
+        Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has, or is
+        not the one that this run put there for an entry with several names.
         """
+
+    def placed_inode(self, path: str) -> str:
+        """The inode of the file with several names that this run put at a path. Raises ``ItemError`` for another."""
 
     def link_from(self, entry: Entry, place: str, made: Collection[MadeEntry]) -> bool:
         """Make the path of ``entry`` a further name of the file at that path below ``place``, another version.

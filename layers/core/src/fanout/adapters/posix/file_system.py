@@ -16,7 +16,8 @@ from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
-from fanout.adapters.posix.listing.stats import is_same_file, require_copy, require_place
+from fanout.adapters.posix.fencing.further_names import link, placed_inode
+from fanout.adapters.posix.listing.stats import require_place
 from fanout.adapters.posix.other_kinds import OtherKinds
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
@@ -109,24 +110,16 @@ class PosixFileSystem(HandedOver):
             return open_beneath(root, below, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
 
     def link(self, entry: Entry, first: str) -> None:
-        """See ``ports.tree.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
-        first_parent, first_slash, first_name = (self._root + first).rpartition("/")
-        parent, slash, name = (self._root + entry.path).rpartition("/")
-        staged_directory, staged_name = self._staging.place()
         try:
-            with (
-                self._directories.hold(first_parent + first_slash) as origin,
-                self._directories.hold(parent + slash, create=True) as directory,
-            ):
-                if is_same_file(origin, first_name, directory, name):
-                    require_copy(os.stat(name, dir_fd=directory, follow_symlinks=False), entry)
-                    return
-                with self._directories.hold(staged_directory, create=True) as staged:
-                    os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
-                    require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
-                    self._staging.rename(staged, staged_name, directory, self._root + entry.path)
+            link(self._directories, self._staging, self._root, entry, first)
         except OSError as error:
             raise no_room_for_name(error) or self._token.error("link", error) from error
+
+    def placed_inode(self, path: str) -> str:
+        try:
+            return placed_inode(self._directories, self._staging, self._root + path)
+        except OSError as error:
+            raise self._token.error("stat", error) from error
 
     def link_from(self, entry: Entry, place: str, made: Collection[MadeEntry]) -> bool:
         """See ``ports.tree.Tree``; looks at the run's right to write before. What is not allowed now is not linked."""

@@ -66,7 +66,7 @@ class PosixSmallFiles:
                 try:
                     _write_staged(staged, staged_name, data, source, self._staging.token.owner)
                     with self._staging.above(path) as directory:
-                        self._staging.move(staged, staged_name, directory, path)
+                        self._staging.move(staged, staged_name, directory, path, named=bool(entry.inode))
                 except (OSError, ItemError):
                     with suppress(OSError):  # what cannot be removed now goes with the staging directory
                         os.unlink(staged_name, dir_fd=staged)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
 from fanout.adapters.posix.fencing.noted_removal import NotedRemoval, leads_out, remove_noted
+from fanout.adapters.posix.fencing.placed_files import PLACED, PlacedFiles
 from fanout.adapters.posix.other_kinds import BEGAN
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _DIRECTORIES = tuning.CLIENT_OPERATIONS_IN_FLIGHT // 2
 # So many lie in the attempt's directory, and each other one in one of these.
 _ROOTS = 4
+# Names in the run's directory that stay until it goes itself.
+_LAST = (COPIED, NOTES, BEGAN, PLACED)
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 # Of all trees of the process: several of one attempt make files side by side.
 _NUMBERS = itertools.count()
@@ -64,6 +67,7 @@ class Staging:
         self.token = FencingToken(directories, root, run_id)
         self.name_of_run = self.token.name
         self.write_protected = WriteProtected(directories, self.token, root)
+        self.placed = PlacedFiles(directories, self.token)
         self.path = self.token.path
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
@@ -91,8 +95,10 @@ class Staging:
         parent = path[: path.rfind("/") + 1]
         return self._directories.hold(parent, create=True, opens=self._placing is not None)
 
-    def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
-        """Give a staged file its place at a path, in a directory, at once."""
+    def move(self, staged: int, staged_name: str, directory: int, path: str, *, named: bool = False) -> None:
+        """Give a staged file its place at a path, in a directory, at once; ``named``: it is to get further names."""
+        if named:
+            self.placed.note(path, os.stat(staged_name, dir_fd=staged, follow_symlinks=False))
         made = self._made.staged(path, staged, staged_name) if self._made is not None else None
         self.rename(staged, staged_name, directory, path)
         if self._made is not None and made is not None:
@@ -181,7 +187,7 @@ class Staging:
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=(COPIED, NOTES, BEGAN))
+        remove_noted(self._directories, self._root, self.name_of_run, self._own(), keep=_LAST)
 
     @contextmanager
     def made(self) -> Iterator[None]:

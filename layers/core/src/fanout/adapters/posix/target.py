@@ -16,7 +16,7 @@ from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.staging import Staging
 from fanout.facts.units import KIB
-from fanout.model.entry import Attributes
+from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError
 from fanout.model.shard import Receipt
 from fanout.request.parts.allowed_attributes import Allowed
@@ -44,17 +44,17 @@ def write_all(descriptor: int, data: bytes, offset: int) -> int:
 
 
 class FileTarget:
-    """A regular file of ``size`` bytes; see ``ports.tree.Target``. Whole chunks of zeros stay holes."""
+    """A regular file of the size of ``entry``; see ``ports.tree.Target``. Whole chunks of zeros stay holes."""
 
     keeps_holes = takes_pieces = True
 
     def __init__(
-        self, directories: Directories, staging: Staging, path: str, size: int, attributes: Attributes
+        self, directories: Directories, staging: Staging, path: str, entry: Entry, attributes: Attributes
     ) -> None:
         self._directories = directories
         self._path = path
         self._attributes = attributes
-        self._size = size
+        self._size, self._named = entry.size, bool(entry.inode)
         self._written_until = 0
         self._staging = staging
         staged_directory, self._staged_name = staging.place()
@@ -96,7 +96,8 @@ class FileTarget:
                 apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found, group)
                 descriptor, self._descriptor = self._descriptor, -1
                 os.close(descriptor)
-                self._staging.move(self._staged.descriptor, self._staged_name, directory, self._path)
+                staged = (self._staged.descriptor, self._staged_name)
+                self._staging.move(*staged, directory, self._path, named=self._named)
         except OSError as error:
             raise self._staging.token.error("commit", error) from error
         self._staged_name = ""
@@ -140,7 +141,7 @@ class StagedBlocks:
     takes_pieces = True
 
     def __init__(
-        self, directories: Directories, staging: Staging, token: str, path: str, size: int, allowed: Allowed
+        self, directories: Directories, staging: Staging, token: str, path: str, entry: Entry, allowed: Allowed
     ) -> None:
         self._directories = directories
         self._staging = staging
@@ -150,7 +151,7 @@ class StagedBlocks:
         self._token = token
         self._inode = ""
         self._path = path
-        self._size = size
+        self._size, self._named = entry.size, bool(entry.inode)
         self._allowed = allowed
         self._written = SharedDescriptor(self._open_staged)
         self._refused: OSError | None = None
@@ -227,7 +228,7 @@ class StagedBlocks:
                 finally:
                     os.close(descriptor)
                 with self._staging.above(self._path) as directory:
-                    self._staging.move(staged, self._token, directory, self._path)
+                    self._staging.move(staged, self._token, directory, self._path, named=self._named)
         except (FileNotFoundError, IsADirectoryError) as error:  # the latter while another attempt asks for it again
             if not self._is_in_place(attributes):
                 raise self._right.error("commit", error) from error

@@ -98,7 +98,7 @@ class PosixTree(PosixFileSystem):
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
         attributes = self._allowed.of(attributes, is_directory=False)
-        return FileTarget(self._directories, self._staging, self._root + entry.path, entry.size, attributes)
+        return FileTarget(self._directories, self._staging, self._root + entry.path, entry, attributes)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """See ``ports.tree.Tree``; the staged file is made by its first block, where the mount can be written."""
@@ -106,7 +106,7 @@ class PosixTree(PosixFileSystem):
 
     def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
         place = self._root + entry.path
-        return StagedBlocks(self._directories, self._staging, token, place, entry.size, self._allowed)
+        return StagedBlocks(self._directories, self._staging, token, place, entry, self._allowed)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; its attributes are set when its content is there."""
