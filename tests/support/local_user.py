@@ -40,14 +40,15 @@ class AttackedWorld(World):
         super().enter(state)
         deed = self.deeds.pop(state, None)
         if deed is not None:
-            as_nobody(lambda: _did(deed))
+            as_nobody(lambda: did(deed))
             self.done.append(state)
 
 
 _NUMBERS = itertools.count()
 
 
-def _did(deed: Deed) -> bool:
+def did(deed: Deed) -> bool:
+    """The deed is done, with no mode taken from what it makes."""
     os.umask(0)
     deed()
     return True

@@ -193,16 +193,19 @@ def test_directories_of_the_backup_have_mode_and_owner_of_the_trees(tmp_path: Pa
     if os.geteuid() == 0:
         os.chown(tmp_path / "out/d/e", 4321, 1234)
         (tmp_path / "out/d/e").chmod(0o2510)
-    write(tree_of(tmp_path), "d/e/f")
+    tree = tree_of(tmp_path)
+    write(tree, "d/e/f")
     run = tmp_path / "kept/run-1"
+    assert stat.S_IMODE(run.stat().st_mode) == 0o700, "closed until the run ends"
+    (tmp_path / "out/d").chmod(0o755)  # as the finished run leaves it
+    old(tmp_path, "d/g")
+    write(tree_of(tmp_path, "later"), "d/g")
+    tree.finish()
+    assert [one.name for one in run.iterdir()] == ["d"]
     found = [stat.S_IMODE((run / path).stat().st_mode) for path in (".", "d", "d/e")]
     assert found == [0o751, 0o700, 0o2710]
     assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
     assert (run / "d/e").stat().st_uid == (tmp_path / "out/d/e").stat().st_uid
-    (tmp_path / "out/d").chmod(0o755)  # as the finished run leaves it
-    old(tmp_path, "d/g")
-    write(tree_of(tmp_path, "later"), "d/g")
-    assert stat.S_IMODE((run / "d").stat().st_mode) == 0o700
 
 
 def test_a_directory_that_a_sync_removes_is_kept_too(tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def test_the_root_stays(tmp_path: Path, field: str) -> None:
 @pytest.mark.parametrize("delete", DELETES)
 def test_what_the_run_keeps_stays(tmp_path: Path, field: str, delete: Delete) -> None:
     tree = at(tmp_path, field, "tree/kept/")
-    problem = delete(tree, tmp_path / "data/tree", "kept/run-1/x")
+    problem = delete(tree, tmp_path / "data/tree", "kept/run-0/x")
     assert problem is not None
     assert problem.reason is Reason.IN_BACKUP
-    assert (tmp_path / "data/tree/kept/run-1/x").exists()
+    assert (tmp_path / "data/tree/kept/run-0/x").exists()
     assert delete(tree, tmp_path / "data/tree", "kept-not/x") is None
     assert not (tmp_path / "data/tree/kept-not/x").exists()
 

@@ -7,9 +7,9 @@
 | another file                       | of the size and mtime of the new | kept already, and replaced      |
 | another file                       | anything else                    | fails: others wrote there since |
 
-A link has bytes, owner, mode, times and extended attributes of the file, because it is the file. Directories are made
-as they are needed: closed to others, then with mode and owner of the destination's. They stay closed where the owner
-cannot be set.
+A link has bytes, owner, mode, times and extended attributes of the file, because it is the file. A directory is made
+as it is needed, with mode and owner of the one that it stands for, in one that is closed until the run ends. It stays
+closed where the owner cannot be set. So nobody reads in a backup what he could not read at the destination.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.fencing.fencing_token import FencingToken
+from fanout.adapters.posix.fencing.kept_directory import KeptDirectory
+from fanout.adapters.posix.fencing.mirrored_directories import MirroredDirectories, swapped
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.publishing.protected import published_above
 from fanout.model.entry import Attributes
@@ -37,7 +40,15 @@ class Backup:
         self._directories, self._root = directories, root
         self._place = place
         self._run = f"{place}{run_id}/"
-        self._made: set[str] = set()
+        self._own: KeptDirectory | None = None
+        self._notes: MirroredDirectories | None = None
+        # The inodes of directories of the tree for which this process has one in the backup.
+        self._mirrored: dict[str, int] = {}
+
+    def stage_in(self, token: FencingToken) -> None:
+        """Make the run's directory by way of its staging directory."""
+        self._own = KeptDirectory(self._directories, token, self._root, self._place, self._run)
+        self._notes = MirroredDirectories(self._directories, token)
 
     def lies_below(self, path: str) -> bool:
         """Whether a directory of the mount is ``backup_to``, or leads to it."""
@@ -70,6 +81,9 @@ class Backup:
         if not same:
             problem = f"{where} lies on another file system than /{self._root}, and a file there is kept by a hard link"
             raise InvalidRequest(_FIELD, problem, "name a directory of the destination's file system")
+        if self._own is not None and self._own.is_of_others():
+            problem = f"{where} holds a directory that this run did not make: /{self._run.removesuffix('/')}"
+            raise InvalidRequest(_FIELD, problem, "move it away, or start the run under another name")
         if not writable:
             remedy = f"give the function's user write and search permission on /{there}"
             raise AccessDenied("writing", _FIELD, remedy, place=where)
@@ -85,7 +99,7 @@ class Backup:
         What is missing is not kept. Raises ``OSError``, and ``ItemError`` where it is unknown what is to be kept.
         """
         parent, slash, name = path.removeprefix(self._root).rpartition("/")
-        with self._directories.hold(self._made_directory(parent + slash)) as kept:
+        with self._directories.hold(self._mirrored_directory(parent + slash, directory)) as kept:
             try:
                 os.link(name, name, src_dir_fd=directory, dst_dir_fd=kept, follow_symlinks=False)
             except FileExistsError:
@@ -102,35 +116,67 @@ class Backup:
                     raise
                 with suppress(FileNotFoundError):  # then there is nothing to keep
                     os.stat(name, dir_fd=directory, follow_symlinks=False)
-                    raise OSError(f"/{self._run} was removed while the run kept files there") from None
+                    raise self._removed() from None
 
     def keep_directory(self, path: str) -> None:
         """Keep a directory of the mount, before it is removed; one that is missing is not kept."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            self._made_directory(path.removeprefix(self._root))
+        with suppress(NotADirectoryError):
+            try:
+                self._directories.hold(path).let_go()
+            except FileNotFoundError:
+                return
+            self._mirrored_directory(path.removeprefix(self._root))
 
-    def _made_directory(self, path: str) -> str:
-        """The directory of the backup for one of the tree, made with those above it."""
-        missing = [path]
-        while missing[-1] and parent_of(missing[-1]) not in self._made:
-            missing.append(parent_of(missing[-1]))
-        for one in reversed(missing):
-            if one not in self._made:
-                self._make(one)
-                self._made.add(one)
+    def _removed(self) -> OSError:
+        return OSError(f"/{self._run} was removed while the run kept files there")
+
+    def _mirrored_directory(self, path: str, directory: int | None = None) -> str:
+        """The directory of the backup for one of the tree, which is open as ``directory``; made with those above it."""
+        with self._directories.hold(self._root + path) as here:
+            if directory not in (None, here) and not os.path.samestat(os.fstat(directory or 0), os.fstat(here)):
+                raise swapped()
+            missing, above = [], path
+            while above and self._mirrored.get(above) != self._inode_of(above):
+                missing.append(above)
+                above = parent_of(above)
+            if not above:
+                self._begin()
+            for one in reversed(missing):
+                self._mirror(one)
         return self._run + path
 
-    def _make(self, path: str) -> None:
+    def _inode_of(self, path: str) -> int:
+        held = self._directories.hold(self._root + path)
+        with held:
+            return held.inode
+
+    def _begin(self) -> None:
+        assert self._own is not None
+        self._own.make()
+        try:
+            self._directories.hold(self._run).let_go()
+        except FileNotFoundError:
+            raise self._removed() from None
+
+    def _mirror(self, path: str) -> None:
         """Make one directory, and give it mode and owner of the tree's once: later the tree's may be another one."""
-        with self._directories.hold(self._root + path) as original:
-            found = os.fstat(original)
-        with self._directories.hold(self._run + path, create=True) as made:
-            if not is_unfinished(os.fstat(made).st_mode):
-                return
-            apply_attributes(made, Attributes(UNFINISHED_MODE, found.st_uid, found.st_gid), UNFINISHED_MODE)
-            after = os.fstat(made)
-            owned = (after.st_uid, after.st_gid) == (found.st_uid, found.st_gid)
-            os.fchmod(made, stat.S_IRWXU | (stat.S_IMODE(found.st_mode) if owned else 0))
+        assert self._notes is not None
+        with self._directories.hold(self._root + path) as original, self._directories.hold(self._run):
+            inode = self._inode_of(path)
+            if os.stat("..", dir_fd=original).st_ino != self._inode_of(parent_of(path)):
+                raise swapped()
+            self._notes.require(self._root + path, inode)
+            with self._directories.hold(self._run + path, create=True) as made:
+                if is_unfinished(os.fstat(made).st_mode):
+                    _dress(made, os.fstat(original))
+        self._mirrored[path] = inode
+
+
+def _dress(made: int, found: os.stat_result) -> None:
+    apply_attributes(made, Attributes(UNFINISHED_MODE, found.st_uid, found.st_gid), UNFINISHED_MODE)
+    after = os.fstat(made)
+    owned = (after.st_uid, after.st_gid) == (found.st_uid, found.st_gid)
+    os.fchmod(made, stat.S_IRWXU | (stat.S_IMODE(found.st_mode) if owned else 0))
 
 
 def _refuse_file(name: str, directory: int) -> None:

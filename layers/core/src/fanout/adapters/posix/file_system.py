@@ -79,6 +79,8 @@ class PosixFileSystem(HandedOver):
         self._copies = None if stages_at is None else MadeFiles(self._root)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
+        if self._backup is not None:
+            self._backup.stage_in(self._token)
         self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
         self._kinds = OtherKinds(self._directories, self._token) if replaces_kinds else None

@@ -1,8 +1,8 @@
 """The run's own directory at the destination's root, where files lie until they are whole.
 
-A rename puts a staged file in place, so a reader sees the old file or the new one. No name needs a suffix, and one
-removal clears the leftovers of a crash. Creations spread over directories and so do not queue behind each other (EFS
-tutorial: 127 files/s in one directory, 1,136 over 32).
+A rename puts a staged file in place, so a reader sees the old file or the new one. One removal clears leftovers.
+Creations spread over directories and so do not queue behind each other (EFS tutorial: 127 files/s in one directory,
+1,136 over 32).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
+from fanout.adapters.posix.fencing.kept_directory import KEPT_NOTE, close_kept
+from fanout.adapters.posix.fencing.mirrored_directories import MIRRORED
 from fanout.adapters.posix.fencing.noted_removal import NotedRemoval, leads_out, remove_noted
 from fanout.adapters.posix.fencing.placed_files import PLACED, PlacedFiles
 from fanout.adapters.posix.other_kinds import BEGAN
@@ -43,7 +45,7 @@ _DIRECTORIES = tuning.CLIENT_OPERATIONS_IN_FLIGHT // 2
 # So many lie in the attempt's directory, and each other one in one of these.
 _ROOTS = 4
 # Names in the run's directory that stay until it goes itself.
-_LAST = (COPIED, NOTES, BEGAN, PLACED)
+_LAST = (COPIED, NOTES, BEGAN, PLACED, KEPT_NOTE, MIRRORED)
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 # Of all trees of the process: several of one attempt make files side by side.
 _NUMBERS = itertools.count()
@@ -211,9 +213,13 @@ class Staging:
 
         Returns what is wrong if another client put something else in the directory's place, which is left there.
         """
-        closes = self.write_protected.close
-        left = remove_noted(self._directories, self._root, self.name_of_run, self._own(), closes).left
+        left = remove_noted(self._directories, self._root, self.name_of_run, self._own(), self._end).left
         return f"{left}: what another client put in its place was left there" if left else ""
+
+    def _end(self, place: str, run: int) -> None:
+        """Give what a run opened or closed for its time its mode; ``run`` is its open directory in ``place``."""
+        self.write_protected.close(place, run)
+        close_kept(self._directories, run)
 
     def _own(self) -> tuple[Staged, ...]:
         """The run's directory, as it is noted; where it is not noted, as it is entered."""
@@ -239,7 +245,7 @@ class Staging:
         if leads_out(place) or "/" in run_id:
             return NotedRemoval(removed=False)
         try:
-            return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self.write_protected.close)
+            return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self._end)
         except ItemError as error:
             if error.reason is not Reason.LINK_IN_PATH:
                 raise

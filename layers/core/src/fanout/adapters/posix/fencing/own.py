@@ -46,9 +46,9 @@ def owner_here(directory: int) -> int:
             os.unlink(name, dir_fd=directory)
 
 
-def mark(directory: int, staged: Staged) -> Staged:
+def mark(directory: int, staged: Staged, prefix: str = MARK) -> Staged:
     """Make a mark in a directory: another one in it, of a name that nobody can guess. Raises ``OSError``."""
-    name = f"{MARK}{secrets.token_hex(16)}"
+    name = f"{prefix}{secrets.token_hex(16)}"
     os.mkdir(name, 0o700, dir_fd=directory)
     return replace(staged, mark=name)
 

@@ -18,7 +18,7 @@ class HeldDirectory:
     is opened by its name is as old as the one above, of which the client may know that name. See ``looks``.
     """
 
-    __slots__ = ("_group", "_release", "asked_at", "asking", "descriptor", "is_kept", "is_opened", "users")
+    __slots__ = ("_group", "_inode", "_release", "asked_at", "asking", "descriptor", "is_kept", "is_opened", "users")
 
     def __init__(
         self, descriptor: int, release: Callable[[HeldDirectory], None], *, is_opened: bool, asked_at: float
@@ -31,6 +31,13 @@ class HeldDirectory:
         self.is_opened = is_opened
         self._release = release
         self._group: int | None = _NOT_ASKED
+        self._inode = 0
+
+    @property
+    def inode(self) -> int:
+        """The number of its inode. Asked for once."""
+        self._inode = self._inode or os.fstat(self.descriptor).st_ino
+        return self._inode
 
     @property
     def group(self) -> int | None:
