@@ -22,6 +22,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
+from fanout.work.context import WayOut
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.signing import KEY_ARN, LocalSigner
@@ -75,6 +76,18 @@ def is_signed(found: Certificate) -> bool:
     assert isinstance(key, ec.EllipticCurvePublicKey)
     key.verify(base64.b64decode(found.signature), found.document.signed_bytes(), ec.ECDSA(hashes.SHA256()))
     return True
+
+
+def test_a_certificate_holds_no_secret_of_its_request(world: World) -> None:
+    """It is handed to others, who could assume the role by its external id; the field is left out, whoever checks."""
+    role = {"role": "arn:aws:iam::444455556666:role/their-data", "external_id": "only-we-two-know"}
+    world.roles, world.way_out = (role["role"],), WayOut.MOUNTS
+    request = {**COPY, "source_bucket": role}
+    assert world.run(request)["status"] == "SUCCEEDED"
+    data = world.ledger.read_bytes("certificate.json")
+    said = json.loads(certificate(world).document.request)
+    assert is_signed(certificate(world)) and b"only-we-two-know" not in data
+    assert said == {**request, "source_bucket": {"role": role["role"]}}
 
 
 @pytest.mark.parametrize("more", [{}, CUT], ids=["whole", "in blocks"])

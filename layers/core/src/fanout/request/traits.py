@@ -41,7 +41,8 @@ class Traits(Struct, frozen=True):
     ``panel`` is its part of the help, empty where no option fills it, ``at`` its place there: by their order in the
     definition where that is equal. ``option`` is for the field's own name, and before those of the fields in it.
     ``value`` is what the help calls its value. ``words`` are options of rclone, rsync, s5cmd and aws s3 that do the
-    same, with _ for -. ``decides`` is the class of a field of ``Request``.
+    same, with _ for -. ``decides`` is the class of a field of ``Request``. ``secret``: whoever knows the value may act
+    by it, so it stays out of what a run hands to others.
     """
 
     panel: str = ""
@@ -50,6 +51,7 @@ class Traits(Struct, frozen=True):
     value: str = ""
     words: tuple[str, ...] = ()
     decides: Decides = Decides.TREES
+    secret: bool = False
 
 
 def traits_of(annotation: Any) -> Traits:

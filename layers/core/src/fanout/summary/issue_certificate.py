@@ -42,6 +42,7 @@ from fanout.ports.aws import PublicKey, Signer
 from fanout.request.asked import is_plan_of
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
+from fanout.request.secrets import without_secrets
 from fanout.shards.partitioned import links_of, shards_of
 from fanout.verifying.begin_verification import plan_to_compare
 from fanout.verifying.compared_big_files import compared_big_files
@@ -159,7 +160,7 @@ def _document(
         run=CertifiedRun(
             plan.run_id, origin.execution, origin.bucket, request.mode.value, __version__, utc(plan.began), times.ended
         ),
-        request=json.dumps(asked.request, sort_keys=True, separators=(",", ":")),
+        request=json.dumps(without_secrets(asked.request), sort_keys=True, separators=(",", ":")),
         source=_tree(request.source, sums.source),
         destination=_tree(request.destination, sums.destination),
         totals=totals,

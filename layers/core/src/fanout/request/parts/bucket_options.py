@@ -43,5 +43,5 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
             description="external id with which the role is assumed",
             extra_json_schema={"allowed": "2 to 1224 letters, digits and + = , . @ : / _ -"},
         ),
-        Traits(OBJECTS, at=1),
+        Traits(OBJECTS, at=1, secret=True),
     ] = ""
