@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,8 +125,41 @@ class LocalPaths:
         for one in self.state.iterdir():  # a group may have been let in
             if one.lstat().st_uid != found.st_uid:
                 raise LocalRunError(f"{one} belongs to another user; name another directory with --state")
+        if found.st_mode & _OTHERS:  # nobody else can have entered a closed one
+            self._refuse_written_by_others()
         self.state.chmod(0o700)
+
+    def _refuse_written_by_others(self) -> None:
+        """Raise ``LocalRunError`` for what others may have written in the state, with the command that ends that."""
+        open_below = [one for one in sorted(self.state.iterdir()) if _may_hold_what_others_wrote(one)]
+        commands = [f"chmod -R go-w {shlex.join(map(str, open_below))}"] if open_below else []
+        if self.state.stat().st_mode & _WRITE and any(self.state.iterdir()):
+            commands.insert(0, f"chmod go-w {shlex.quote(str(self.state))}")
+        if commands:
+            problem = f"others than you may write to {self.state}, or to what is in it, and code in it runs as you"
+            remedy = (
+                f"remove it with `rm -r {shlex.quote(str(self.state))}`, or if you trust them: {' && '.join(commands)}"
+            )
+            raise LocalRunError(f"{problem}; {remedy}")
 
     def log(self, name: str) -> Path:
         """The log of a tool."""
         return self.state / "logs" / f"{name}.log"
+
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def _may_hold_what_others_wrote(path: Path) -> bool:
+    """Whether others may write to a file or a directory, or to anything in it; a file without a byte aside."""
+    if _is_open(path):
+        return True
+    walk = os.walk(path) if path.is_dir() and not path.is_symlink() else ()
+    return any(_is_open(Path(above, name)) for above, below, names in walk for name in (*below, *names))
+
+
+def _is_open(path: Path) -> bool:
+    found = path.lstat()
+    is_empty = stat.S_ISREG(found.st_mode) and not found.st_size
+    return bool(found.st_mode & _WRITE) and not stat.S_ISLNK(found.st_mode) and not is_empty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,42 @@ def test_what_another_user_put_into_a_state_is_not_run(tmp_path: Path) -> None:
     with pytest.raises(LocalRunError, match="tools belongs to another user"):
         LocalPaths.find(state=tmp_path).keep_private()
     assert tmp_path.stat().st_mode & 0o777 == 0o775
+
+
+IN_STATE = ["tools", "tools/uv/bin", "tools/uv/bin/uv", "build.toml"]
+
+
+@pytest.mark.parametrize(
+    ("path", "mode"), [("", 0o020), *((path, mode) for path in IN_STATE for mode in (0o020, 0o002))]
+)
+def test_what_others_may_have_written_is_refused_with_a_command_that_ends_it(
+    tmp_path: Path, path: str, mode: int
+) -> None:
+    state = tmp_path / "a state"
+    paths = LocalPaths.find(state=state)
+    (state / "tools/uv/bin").mkdir(parents=True)
+    for file in (state / "tools/uv/bin/uv", state / "build.toml"):
+        file.write_text("it runs")
+    (state / "link").symlink_to("tools")
+    (state / "setup.done").touch(0o666)
+    state.chmod(0o755)
+    (state / path).chmod((state / path).stat().st_mode | mode)
+    with pytest.raises(LocalRunError, match="others than you may write") as caught:
+        paths.keep_private()
+    assert state.stat().st_mode & 0o777 == 0o755 | (0 if path else mode), "nothing is changed"
+    command = str(caught.value).partition("if you trust them: ")[2]
+    subprocess.run(["sh", "-c", command], check=True)
+    paths.keep_private()
+    assert state.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_closed_state_keeps_what_a_wide_umask_made(tmp_path: Path) -> None:
+    """Nobody else could enter it."""
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build").chmod(0o775)
+    tmp_path.chmod(0o700)
+    LocalPaths.find(state=tmp_path).keep_private()
+    assert (tmp_path / "build").stat().st_mode & 0o777 == 0o775
 
 
 def test_the_keys_are_new_every_time_and_read_as_they_were_written(tmp_path: Path) -> None:
