@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qs
@@ -21,7 +20,7 @@ from botocore.httpsession import URLLib3Session
 from fanout.model.errors import FanoutError
 from fanout.runtime import clients
 from tests.functions.test_policies_of_accounts import ROLE as CALLER
-from tests.functions.test_policies_of_accounts import listed, policies
+from tests.functions.test_policies_of_accounts import TAG, listed, policies
 from tests.support.actions import needs
 from tests.support.http import Head
 from tests.support.iam import Statement, is_allowed
@@ -92,8 +91,8 @@ class Role:
         return asked["RoleArn"] == ASSUMED and any(
             "sts:AssumeRole" in one["Action"]
             and one["Principal"]["AWS"].split(":")[4] == CALLER.split(":")[4]
-            and fnmatchcase(CALLER, one["Condition"]["ArnLike"]["aws:PrincipalArn"])
-            and one["Condition"]["StringEquals"] == {"sts:ExternalId": asked.get("ExternalId")}
+            and one["Condition"]
+            == {"StringEquals": {"sts:ExternalId": asked.get("ExternalId"), "aws:PrincipalTag/fanout-stack": TAG}}
             for one in self.statements(TRUST)
         )
 
