@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +19,12 @@ PROGRAM = re.compile(
 
 # What excuses a block from running in the tests: written above it in its section, or at the top of its page.
 MARKS = ("Needs an AWS account", "need AWS", "Not run by the tests")
+
+
+# Blocks without a mark that would run the tests from within: the file that runs each line, and words that show it.
+ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": (".ci/run", "make test")}
+# What a block makes, as the text below it says.
+MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
 
 
 class Block(NamedTuple):
@@ -45,6 +54,32 @@ def blocks() -> list[Block]:
             said = " ".join((page + section).split())
             found.append(Block(document, block[1], any(mark in said for mark in MARKS)))
     return found
+
+
+def is_run(block: Block) -> bool:
+    """Whether a test runs the block as it is, and no other test does what its ``make`` target does."""
+    return not block.marked and program_of(block.commands[0]) not in ELSEWHERE
+
+
+def needs_a_stack(block: Block) -> bool:
+    """Whether the block starts the local stack; tests/e2e runs it then."""
+    return "fanout local" in block.text
+
+
+def run(block: Block, place: Path) -> None:
+    """Run a block in a directory by the shell, with the command of this checkout and the local stack of ``state``."""
+    command = place / ".venv/bin/fanout"
+    command.parent.mkdir(parents=True)
+    state = f'--state "{place}/state"'
+    ours = shlex.quote(str(Path(sys.executable).with_name("fanout")))
+    command.write_text(f'#!/bin/sh\n[ "$1" = local ] && exec {ours} "$@" {state}\nexec {ours} "$@"\n')
+    command.chmod(0o755)
+    shell = ["sh", "-eu", "-c", block.text]
+    ended = subprocess.run(shell, cwd=place, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 0, ended.stderr
+    if name(block.document) in MAKES:
+        path, content = MAKES[name(block.document)]
+        assert (place / path).read_text(encoding="utf-8") == content
 
 
 def program_of(command: str) -> str:

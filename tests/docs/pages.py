@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +19,12 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@cache
+def text_of(page: Path) -> str:
+    """A document, read once."""
+    return page.read_text(encoding="utf-8")
+
+
 def prose(text: str) -> Iterator[str]:
     """The lines of a page that are no code."""
     code = False
@@ -28,14 +35,16 @@ def prose(text: str) -> Iterator[str]:
             yield line
 
 
-def headings(page: Path) -> list[str]:
+@cache
+def headings(page: Path) -> tuple[str, ...]:
     """The headings of a page with their signs."""
-    return [line for line in prose(page.read_text(encoding="utf-8")) if re.match("#{1,6} ", line)]
+    return tuple(line for line in prose(text_of(page)) if re.match("#{1,6} ", line))
 
 
-def anchors(page: Path) -> set[str]:
+@cache
+def anchors(page: Path) -> frozenset[str]:
     """What a link to a heading of the page names after its ``#``."""
-    return {re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in headings(page)}
+    return frozenset(re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in headings(page))
 
 
 def words(text: str) -> int:

@@ -5,49 +5,25 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from fanout_cli.main import app
-from tests.docs.commands import Block, blocks, mentioned, program_of
-from tests.docs.pages import ROOT, name
+from tests.docs.commands import ELSEWHERE, Block, blocks, is_run, mentioned, needs_a_stack, program_of, run
+from tests.docs.pages import ROOT
 
-# Blocks without a mark that would run the tests from within: the file that runs each line, and words that show it.
-ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": (".ci/run", "make test")}
-# What a block makes, as the text below it says.
-MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
 DESTRUCTIVE = re.compile(r"\b(delete|delete-[a-z-]+|rb|rm|clean|down)\b")
 # Commands that have commands.
 GROUPS = {"certificate", "schedule"}
 COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 
-def parameters() -> list[object]:
-    """The blocks to run; those that start the local stack need the emulator."""
-    unmarked = [block for block in blocks() if not block.marked and program_of(block.commands[0]) not in ELSEWHERE]
-    e2e = pytest.mark.e2e
-    return [pytest.param(one, id=str(one), marks=[e2e] if "fanout local" in one.text else []) for one in unmarked]
-
-
-@pytest.mark.parametrize("block", parameters())
+@pytest.mark.parametrize("block", [one for one in blocks() if is_run(one) and not needs_a_stack(one)], ids=str)
 def test_a_block_without_a_mark_does_what_it_says(block: Block, tmp_path: Path) -> None:
-    """In an empty directory, by the shell, with the command of this checkout and a local stack of its own."""
-    command = tmp_path / ".venv/bin/fanout"
-    command.parent.mkdir(parents=True)
-    state = f'--state "{tmp_path}/state"'
-    ours = shlex.quote(str(Path(sys.executable).with_name("fanout")))
-    command.write_text(f'#!/bin/sh\n[ "$1" = local ] && exec {ours} "$@" {state}\nexec {ours} "$@"\n')
-    command.chmod(0o755)
-    shell = ["sh", "-eu", "-c", block.text]
-    ended = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
-    assert ended.returncode == 0, ended.stderr
-    if name(block.document) in MAKES:
-        path, content = MAKES[name(block.document)]
-        assert (tmp_path / path).read_text(encoding="utf-8") == content
+    """In an empty directory. tests/e2e/test_documented_runs.py runs the blocks that need a stack."""
+    run(block, tmp_path)
 
 
 @pytest.mark.parametrize(

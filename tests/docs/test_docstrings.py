@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,9 +17,15 @@ QUESTIONS = ("What ", "Who ", "Whoever ", "Whatever ", "Nobody ")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """A module, parsed once."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def first_lines(file: Path) -> Iterator[str]:
     """The first line of each docstring of a module."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
             yield text.splitlines()[0]
 
@@ -36,11 +43,11 @@ POINTER = re.compile(r"``([\w.]+)``")
 BARE = re.compile(r"See\s+``[^`]+``\.?")
 
 
-def texts(tree: ast.AST) -> Iterator[str]:
+@cache
+def texts(tree: ast.AST) -> tuple[str, ...]:
     """Each docstring of a module, also those of its constants."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.value.value
+    said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    return tuple(one.value for one in said if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 def names(node: ast.AST, path: str) -> Iterator[str]:
@@ -58,7 +65,7 @@ def names(node: ast.AST, path: str) -> Iterator[str]:
 def modules() -> dict[str, ast.Module]:
     """Every module of both packages by its dotted name."""
     return {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): ast.parse(file.read_text())
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): tree_of(file)
         for root in PACKAGES.values()
         for file in root.rglob("*.py")
     }

@@ -10,13 +10,27 @@ from typing import Any
 
 import pytest
 
-from tests.docs.commands import blocks
+from tests.docs.commands import Block, blocks, is_run, needs_a_stack
+from tests.docs.commands import run as run_block
 from tests.docs.pages import name
 from tests.e2e.command import fanout
 
 pytestmark = pytest.mark.e2e
 
 PAGES = ("docs/start/first-copy.md", "docs/how-to/verify.md")
+
+
+BLOCKS = [one for one in blocks() if is_run(one) and needs_a_stack(one)]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+def test_a_block_that_starts_the_local_stack_does_what_it_says(block: Block, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").symlink_to(state)
+    run_block(block, tmp_path)
+
+
+def test_there_are_such_blocks() -> None:
+    assert BLOCKS
 
 
 def commands_of(page: str) -> list[str]:
