@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from fanout_cli.stacks import Stack
 from tests.certificate import checker
 from tests.cli.certificates.issued import Issued, fanout
 from tests.cli.conftest import BUCKET, Aws
+from tests.support.long import LONG
 
 
 def test_a_certificate_as_it_was_written_is_taken_with_its_key_its_run_and_its_tree(issued: Issued) -> None:
@@ -64,10 +66,20 @@ def test_a_key_is_given_by_its_fingerprint_as_well(kept: Issued, tmp_path: Path)
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_changed_byte_anywhere_is_refused_by_both_checkers(kept: Issued, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(kept.data) - 1))
-    byte = data.draw(st.integers(0, 255).filter(lambda one: one != kept.data[place]))
+    refused_at(kept, place, data.draw(st.integers(0, 255).filter(lambda one: one != kept.data[place])))
+
+
+def test_every_place_is_looked_at(kept: Issued) -> None:
+    """Every byte with ``FANOUT_LONG=1``, else of each sixteen one, which the day chooses."""
+    step = 1 if LONG else 16
+    for place in range(int(os.environ["FANOUT_DAY"]) % step, len(kept.data), step):
+        refused_at(kept, place, kept.data[place] ^ 1)
+
+
+def refused_at(kept: Issued, place: int, byte: int) -> None:
     changed = kept.data[:place] + bytes([byte]) + kept.data[place + 1 :]
     file = kept.file.with_name("changed.json")
     file.write_bytes(changed)
