@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
 from tests.adversary.machine import LABELS
-from tests.adversary.scope import Finding, Record
+from tests.adversary.scope import REFUSED, Finding, Record
 from tests.adversary.script import Act, Fault
 
 # Faults that take a run's right to write, or give it to another run.
@@ -23,6 +23,20 @@ def twice_at_once(draw: Random, acts: tuple[Act, ...]) -> tuple[Act, ...]:
     state = draw.choice(sorted(set(LABELS.values())))
     fault = Fault(f"{state}/any", soon(draw, 150), "twice")
     return (replace(acts[0], faults=(*acts[0].faults, fault)), *acts[1:])
+
+
+def judge_recovered(record: Record) -> Iterator[Finding]:
+    """A run in which a function was only late, or came twice, ends as one without a fault: its retry carries on.
+
+    A task that is late twice is not tried a third time.
+    """
+    result, late = record.result, {"oversleep", "twice"}
+    alone = record.told and record.told <= late and not (record.nested or record.resumed or record.touched)
+    name = (result.error or {}).get("name") or (result.error or {}).get("Error")
+    if alone and result.status == "FAILED" and name not in REFUSED and "States.Timeout" not in str(result.error):
+        yield Finding(
+            "not recovered", f"run {record.run}, in which only {sorted(record.told)} happened: {result.error}"
+        )
 
 
 def judge_superseded(record: Record) -> Iterator[Finding]:

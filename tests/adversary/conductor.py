@@ -15,6 +15,8 @@ from tests.adversary.script import STAGING, Fault
 
 REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "ESTALE", "EMFILE", "EROFS", "ENOENT")
 
+_OPENING = frozenset({"os:open", "s3:GetObject"})
+
 
 def classes_of(told: Counter[str]) -> set[str]:
     """The kinds of what happened, in few words."""
@@ -35,12 +37,14 @@ class Running:
     """A run as the conductor sees it: its faults, and how many operations of each kind it has made.
 
     ``waiting`` are lies that came to a request at which they cannot be told; the next one of the kind hears them.
+    ``opened`` are the paths that its comparisons opened.
     """
 
     name: str
     faults: list[Fault]
     counts: Counter[str] = field(default_factory=Counter)
     waiting: list[Fault] = field(default_factory=list)
+    opened: set[str] = field(default_factory=set)
     stopped: bool = False
     lost_as: str = LOST
 
@@ -122,6 +126,8 @@ class Conductor:
             return None
         if mine.dead:
             raise Killed
+        if kind in _OPENING and mine.state in ("verify", "digest"):
+            mine.run.opened.add(about())
         due = [one for one in self._due(mine, kind) if not one.path or about().endswith(f"/{one.path}")]
         self.about = about
         for fault in due:

@@ -53,6 +53,7 @@ from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
+from tests.adversary.upgrades import Product
 from tests.adversary.wire import URL, wires
 from tests.support.flow import AnyRequest
 from tests.support.memory_store import MemoryStore
@@ -80,8 +81,8 @@ LIMITS = {
 class Lab:
     """See the module. ``going`` are the executions that go on; ``watching`` surrounds each attempt of a function."""
 
-    def __init__(self, script: Script, base: Path, perform: Callable[[Fault, Attempt], None]) -> None:
-        self.script, self.base = script, base
+    def __init__(self, script: Script, base: Path, perform: Callable[[Fault, Attempt], None], product: Product) -> None:
+        self.script, self.base, self.product = script, base, product
         self.clock = LabClock()
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
@@ -269,7 +270,7 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
         stack.enter_context(patch.object(kept_store, "ThreadPoolExecutor", AnyOrder))
         if script.s3_files:
             stack.enter_context(refusing(script.direction, base))
-        lab = Lab(script, base, perform)
+        lab = Lab(script, base, perform, Product(stack))
         stack.enter_context(wires(lab.s3))
         stack.enter_context(failing_files(lab.conductor, lab.clock, str(base)))
         lab.source.build(script.source)

@@ -96,6 +96,7 @@ class Machine:
         self.listed: tuple[int, int] | None = None
         self.deletions: list[Deletion] = []
         self.looked: int | None = None
+        self.holder = ""
         if "resume_from" in act.options:
             self.request = {"resume_from": act.options["resume_from"]}
         self.running = Running(act.run, list(act.faults))
@@ -194,7 +195,7 @@ class Machine:
         if self.running.stopped:
             raise Stopped
         if name == "PlanTransfer" and "holder" in answer:
-            self.result.status = "SKIPPED"
+            self.result.status, self.holder = "SKIPPED", answer["holder"]
         if name == "PlanTransfer" and not self.lab.script.short:
             answer.get("run", {}).pop("short", None)
         if (answer if name == "FinishTree" else answer.get("finish", {})).get("done"):

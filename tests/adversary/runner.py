@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fanout.ledger.ledger import Ledger
 from fanout.model.outcome import Reason
 from tests.adversary.aftermath import changed_paths, judge_outside, judge_zombies
 from tests.adversary.alike import STRIP, judge_alike
-from tests.adversary.attempts import judge_superseded
+from tests.adversary.attempts import judge_recovered, judge_superseded
 from tests.adversary.caches import client_of
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
 from tests.adversary.lab import laboratory
+from tests.adversary.limited import Proofs, judge_limit
 from tests.adversary.machine import Endless, Machine
-from tests.adversary.manifests import named, put_manifest
+from tests.adversary.manifests import judge_skipped, named, put_manifest, version_now
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import HEAD_LIES, judge
 from tests.adversary.plain_user import all_rights, opened_at_the_end
@@ -28,7 +30,7 @@ from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.robbed import judge_thieves
 from tests.adversary.scene import Outcome, Scene
-from tests.adversary.scope import Record
+from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.wideness import allow, too_wide
@@ -60,6 +62,9 @@ class Experiment(Scene):
         self._listed_at: dict[str, tuple[int, int]] = {}
         self._told: dict[str, set[str]] = {}
         self._denied: set[str] = set()
+        self._proofs = Proofs()
+        self._lists: dict[str, frozenset[str] | None] = {}
+        self._versions: dict[str, str] = {}
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
@@ -108,6 +113,8 @@ class Experiment(Scene):
         resumed = options.pop("resume_from", "")
         began = self._began.get(resumed, len(self.history) - 1)
         self._began[act.run] = began
+        self._lists[act.run] = self._lists[resumed] if resumed else named(self.script, options, lab)
+        self._versions[act.run] = self._versions[resumed] if resumed else version_now(lab)
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)
         if options.get("mode") == "plan":
@@ -146,7 +153,7 @@ class Experiment(Scene):
             result,
             [one for one in self._staged(act.run) if one not in staged],
             self._touched | (touched if resumed else set()),
-            named(self.script, options),
+            self._lists[act.run],
             quiet,
             bool(resumed),
             act.run in self._nested,
@@ -168,6 +175,12 @@ class Experiment(Scene):
         self.outcome.statuses.append((act.run, result.status))
         self._find_all(judge(self.script, record))
         self._find_all(judge_superseded(record))
+        self._find_all(judge_recovered(record))
+        self._find_all(judge_limit(record, Scope(self.script, record)))
+        opened = {lab.source.path_of(one) for one in machine.running.opened}
+        with lab.conductor.paused():
+            self._find_all(self._proofs.judge(record, resumed, opened, Ledger(lab.store.plain, act.run)))
+        self._find_all(judge_skipped(act.run, result.status, machine.holder, self._versions))
         if isinstance(lab.destination, MountPlace):
             with lab.conductor.paused(), all_rights():
                 self._find_all(judge_thieves(lab.destination.root))

@@ -12,6 +12,7 @@ from tests.adversary.alike import ALIKE, SPOIL
 from tests.adversary.damage import damage
 from tests.adversary.given import of_implied
 from tests.adversary.lab import Lab
+from tests.adversary.manifests import write_anew
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
 from tests.adversary.thieves import WORDS
@@ -88,6 +89,10 @@ class Scene:
                 return
         if change.end == "ledger":
             damage(lab, change)
+        elif change.end == "list":
+            write_anew(self.script, lab, change.seed)
+        elif change.end == "product":
+            lab.product.upgrade()
         elif change.what == "free" or change.what in WORDS:
             lab.destination.change(change)  # before a run that looks again: nothing of it is excused
         elif change.end == "destination":

@@ -14,6 +14,7 @@ from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
 from tests.adversary.computing import compute
 from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
+from tests.adversary.draws import more_draws
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.hangs import hung
 from tests.adversary.keeping import keep
@@ -101,6 +102,7 @@ class _Author:
         acts = twice_at_once(Random(f"twice {self.seed}"), acts)
         acts = hung(Random(f"hung {self.seed}"), acts)
         acts = with_thieves(Random(f"thieves {self.seed}"), self.direction, acts)
+        acts = more_draws(self.seed, self.direction, source, options, acts)
         return Script(
             self.seed,
             self.direction,

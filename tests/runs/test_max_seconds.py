@@ -86,6 +86,18 @@ def test_a_sync_that_copied_is_started_again() -> None:
     assert ended["cause"].endswith("; start the request again: what is done is found unchanged")
 
 
+def test_a_sync_whose_copies_are_not_verified_says_what_verifies_them() -> None:
+    """The next run finds them unchanged, so ``verify: copied`` is not about them."""
+    world = filled()
+    world.list_all(world.plan({**LIMITED, "mode": "sync", "verify": "copied"}))
+    world.copy_all()
+    world.clock.time += 100
+    ended = summarise_transfer(CAUGHT, world.context())
+    assert ended["cause"].endswith("is found unchanged and not verified again, so verify it with mode verify")
+    world.run_id = "run-2"
+    assert world.run({**REQUEST, "mode": "sync", "verify": "copied"})["verification"]["compared"]["entries"] == 0
+
+
 def test_a_listing_that_the_time_ends_says_so() -> None:
     world = filled()
     state = world.plan(LIMITED)

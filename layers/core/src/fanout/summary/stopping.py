@@ -3,7 +3,8 @@
 | mode             | the run got further            | it got no further                                    |
 |------------------|--------------------------------|------------------------------------------------------|
 | `copy`, `move`   | again, with ``resume_from``    | again, with ``resume_from`` and a higher limit       |
-| `sync`           | again: finds done unchanged    | again, with a higher limit                           |
+| `sync`           | again: finds done unchanged,   | again, with a higher limit                           |
+|                  | which ``verify: copied`` skips |                                                      |
 | any other        | keeps nothing: again, with a higher limit | the same                                  |
 
 A run got further if it copied or deleted an entry; one that another resumes also if it listed, proved or verified an
@@ -24,6 +25,7 @@ from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.partitioned import is_partitioned
@@ -80,6 +82,8 @@ def with_way_on(
         way_on = f"this run got no further with it: {way_on}{joint} a higher {limit}"
     elif not course.resumable:
         way_on += ": what is done is found unchanged"
+        if plan.request.verifies_after is Verify.COPIED:
+            way_on += " and not verified again, so verify it with mode verify"
     elif error.name == OutOfBudget.__name__:
         way_on += ", which has a budget of its own"
     return RunError(error.name, f"{error.message}; {way_on}")

@@ -1,0 +1,22 @@
+"""Draws that are laid over a script which is whole: each from a stream of its own, so that other draws do not move."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tests.adversary.limited import limited
+from tests.adversary.manifests import written_anew
+from tests.adversary.script import Act, Spec
+from tests.adversary.sleepers import half_made
+from tests.adversary.upgrades import upgraded
+
+
+def more_draws(
+    seed: int, direction: str, source: tuple[Spec, ...], options: dict[str, Any], acts: tuple[Act, ...]
+) -> tuple[Act, ...]:
+    """The acts with a list that is written anew, a staging directory without a note, limits, an upgrade."""
+    acts = written_anew(Random(f"list anew {seed}"), options, acts)
+    acts = half_made(Random(f"half made {seed}"), direction, source, acts)
+    acts = limited(Random(f"limited {seed}"), options, acts)
+    return upgraded(Random(f"upgraded {seed}"), acts)
