@@ -119,3 +119,28 @@ def test_a_request_that_no_batch_can_have_fails_so_that_no_message_is_lost(
     with pytest.raises(InvalidRequest, match=words):
         invoke("StartBatch", queued(inside("in/a")))
     assert runs(steps) == []
+
+
+def test_an_event_made_by_hand_chooses_keys_below_the_source_and_nothing_else(
+    s3: Any, steps: Any, invoke: Invoke
+) -> None:
+    """Whoever may invoke the function, or send to its queue, starts the stack's own request."""
+    told = json.loads(inside("in/a"))
+    request = {
+        "source": "s3://other/",
+        "destination": "efs:///elsewhere",
+        "mode": "sync",
+        "manifest": "s3://other/m.csv",
+    }
+    for place in (told, told["detail"], told["detail"]["object"], told["detail"]["bucket"]):
+        place |= {"request": request, **request, "run_id": "nightly"}
+    bodies = [json.dumps(told), eventbridge("x", bucket="other"), inside("in/../x"), inside("other/x")]
+    event = queued(*bodies, name="../../nightly") | {"request": request, "run_id": "nightly"}
+    event |= {"machine": "arn:aws:states:us-east-1:123456789012:stateMachine:another", "bucket": "other", **request}
+    invoke("StartBatch", event)
+    [run] = runs(steps)
+    manifest = f"runs/batches/{run['name']}.jsonl"
+    assert json.loads(run["input"]) == {**TEMPLATE, "manifest": f"s3://work-bucket/{manifest}"}
+    rows = s3.get_object(Bucket="work-bucket", Key=manifest)["Body"].read().splitlines()
+    assert [json.loads(row)["key"] for row in rows] == ["in/../x", "in/a"]
+    assert "nightly" not in run["name"] and "/" not in run["name"]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.functions.test_roles import GIVEN
+from tests.support.actions import Need
+from tests.support.iam import is_allowed, statements_of
 from tests.template.templates import NESTED, actions, functions, policies, resources, template
 from tests.template.test_template import BOUNDS
 
@@ -56,3 +61,24 @@ def test_the_function_is_as_those_of_the_main_template_are() -> None:
     for key in ("Runtime", "Handler", "Architectures"):
         assert function[key] == shared[key]
     assert set(shared["Environment"]["Variables"]) - BOUNDS <= set(function["Environment"]["Variables"])
+
+
+MACHINES = "arn:aws:states:us-east-1:123456789012:stateMachine:"
+
+
+@pytest.mark.parametrize("function", sorted(functions()))
+def test_of_all_functions_it_alone_starts_runs_and_of_this_machine_alone(function: str) -> None:
+    """IAM asks nothing about the input of an execution, so what it is given is a matter of its code."""
+    statements = statements_of(function, GIVEN)
+    asked = [
+        ("states:StartExecution", f"{MACHINES}{name}") for name in ("fanout-transfer", "fanout-transfer-2", "fanout")
+    ]
+    asked += [("states:StartSyncExecution", f"{MACHINES}fanout-transfer"), ("states:RedriveExecution", "*")]
+    allowed = [one for one in asked if is_allowed(Need(*one), statements)]
+    assert allowed == [asked[0]] * (function == "StartBatchFunction")
+
+
+def test_its_request_is_the_stack_s_parameter() -> None:
+    variables = functions()["StartBatchFunction"]["Environment"]["Variables"]
+    assert variables["FANOUT_EVENT_REQUEST"] == {"Ref": "EventRequest"}
+    assert template()["Resources"]["Events"]["Properties"]["Parameters"]["EventRequest"] == {"Ref": "EventRequest"}
