@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import lint_file
+import yaml
 from cfnlint.decode import cfn_yaml
 
 from fanout.facts import aws
@@ -44,9 +44,10 @@ def test_a_template_is_read_here_as_cfn_lint_reads_it(path: Path) -> None:
     assert template(path) == json.loads(json.dumps(cfn_yaml.load(str(path))))
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
-def test_cfn_lint_finds_nothing(path: Path) -> None:
-    assert [str(match) for match in lint_file(path)] == []
+def test_sam_reads_every_file() -> None:
+    """Its reader is PyYAML in Python, which takes less than the reader in C that these tests and cfn-lint use."""
+    for path in EVERY:
+        assert sum(1 for _ in yaml.scan(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
 
 
 def test_every_nested_template_is_used_and_given_every_parameter() -> None:
