@@ -91,6 +91,14 @@ def test_a_page_is_read_whatever_its_form(
     assert parse_object_page(written(page, forms, encoded=encoded, prefixes_first=first)) == page
 
 
+@pytest.mark.parametrize("form", sorted(name for name, (*_, last) in FORMS.items() if CLASS in last))
+def test_a_class_that_may_hold_an_object_is_read_whatever_its_form(form: str) -> None:
+    page = page_of([("a", 1, 1), ("b", 2, 2)], [], truncated=False)
+    body = written(page, [form] * 2, encoded=False)
+    assert parse_object_page(body.replace(b"STANDARD", b"GLACIER")).classes == {"a": "GLACIER", "b": "GLACIER"}
+    assert parse_object_page(body.replace(b"STANDARD", b"GLACIER", 1)).classes == {"a": "GLACIER"}
+
+
 @pytest.mark.parametrize("form", ["s3", "escaped quotes", "go"])
 def test_no_object_of_an_ordinary_page_is_an_xml_element(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[bytes] = []
