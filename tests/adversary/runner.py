@@ -28,7 +28,7 @@ from tests.adversary.published import judge_published
 from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
-from tests.adversary.robbed import judge_thieves
+from tests.adversary.robbed import judge_forgers, judge_thieves
 from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
@@ -184,6 +184,7 @@ class Experiment(Scene):
         if isinstance(lab.destination, MountPlace):
             with lab.conductor.paused(), all_rights():
                 self._find_all(judge_thieves(lab.destination.root))
+                self._find_all(judge_forgers(lab.destination.root))
         self._find_all(judge_alike(self.script, record, self._alike, self._foreign))
         if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
             self._alike = {path: what for path, what in self._alike.items() if what == STRIP}

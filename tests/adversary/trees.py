@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.adversary.clock import LabClock
+from tests.adversary.forgers import FORGE, FORGERIES, KEPT_IN, backups_of, forge, pose_as_kept
 from tests.adversary.script import STAGING, Change, Spec, bytes_of
 from tests.adversary.thieves import WORDS, is_thieves, steal
 
@@ -114,7 +115,7 @@ class MountPlace:
     def around(self) -> Snapshot:
         found: Snapshot = {}
         for name in sorted(os.listdir(self.mount)):
-            if name in ("in", "out", "attic", "kept"):
+            if name in ("in", "out", "attic", KEPT_IN):
                 continue
             found[name] = _version(self.mount / name)
             _walk(self.mount / name, f"{name}/", found, skip_staging=False)
@@ -123,7 +124,8 @@ class MountPlace:
     def kept(self, run: str) -> Snapshot:
         """What a run kept in ``backup_to``; without a name, what all runs did."""
         found: Snapshot = {}
-        _walk(self.mount / "kept" / run, "", found, skip_staging=False)
+        for place, prefix in backups_of(self.mount / KEPT_IN, run):
+            _walk(place, prefix, found, skip_staging=True)
         return found
 
     def staged(self, run: str) -> list[str]:
@@ -141,6 +143,8 @@ class MountPlace:
         with suppress(OSError, ValueError, RecursionError):  # ``copytree`` ends in a deep tree
             if change.what in WORDS:
                 steal(change.what, self.root, change.seed)
+            elif change.what in FORGERIES:
+                forge(self.root, change.seed) if change.what == FORGE else pose_as_kept(self.root)
             elif STAGING not in change.path:
                 getattr(self, f"_{change.what.replace('-', '_')}")(path, change.seed)
 

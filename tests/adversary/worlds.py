@@ -24,7 +24,7 @@ from tests.adversary.plain_user import draw_plain
 from tests.adversary.published import publish
 from tests.adversary.refused import refused
 from tests.adversary.remedies import remedied
-from tests.adversary.robbed import with_thieves
+from tests.adversary.robbed import with_forgers, with_thieves
 from tests.adversary.s3_files import draw_kind
 from tests.adversary.script import (
     DIRECTIONS,
@@ -103,6 +103,7 @@ class _Author:
         acts = hung(Random(f"hung {self.seed}"), acts)
         acts = with_thieves(Random(f"thieves {self.seed}"), self.direction, acts)
         acts = more_draws(self.seed, self.direction, source, options, acts)
+        acts = with_forgers(Random(f"forgers {self.seed}"), self.direction, acts)
         return Script(
             self.seed,
             self.direction,
