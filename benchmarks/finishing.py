@@ -33,7 +33,7 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_row
-from fanout.model.books import Count, tally
+from fanout.model.books import Count
 from fanout.model.entry_outcome import Outcome
 from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
@@ -44,6 +44,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.partitioned import Links, LinkShard, MapItem
+from fanout.shards.record import Record, write_outcomes
 from fanout.shards.round_records import RoundRecord
 
 NAMES_A_FILE = 100
@@ -75,7 +76,7 @@ def prepare(count: int, names: int, source: Path, mount: Path, scratch: Path, wo
         shard_id = f"shard-{number:04d}"
         rows = (to_builtins(MadeDirectory(path, 0o40755, 0, 0, MTIME_NS, MTIME_NS)) for path in taken)
         ledger.write_rows(keys.directories_key(shard_id, "n", 0), rows)
-        ledger.write_outcomes(shard_id, keys.outcomes_name("n", 0, len(taken)), {}, tally([]))
+        write_outcomes(shard_id, "n-0000", {}, ledger, Record([], {}, directories=len(taken)))
     ledger.write(keys.round_done_key(1), _listed())
     _names(names, source, mount, ledger)
     return ledger
@@ -127,7 +128,7 @@ def _names(count: int, source: Path, mount: Path, ledger: Ledger) -> None:
     entries = {entry.path: entry for entry in listed if "/f" in entry.path}
     firsts = [entry for path, entry in entries.items() if "-" not in path]
     outcomes = {index: Outcome.done(entry, Result.COPIED) for index, entry in enumerate(firsts)}
-    ledger.write_outcomes("names-000000", "n", outcomes, tally(outcomes.values()))
+    write_outcomes("names-000000", "n", outcomes, ledger)
     links = [(entry, path.partition("-")[0]) for path, entry in entries.items() if "-" in path]
     key = keys.shard_key("links-000000")
     ledger.write_rows(key, (link_row(entry, first) for entry, first in links))

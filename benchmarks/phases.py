@@ -32,7 +32,6 @@ from fanout.flow.calls import StackSettings
 from fanout.flow.steps import STEPS, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
-from fanout.ledger.documents import OutcomeTotals
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.copied_index import IndexOf
 from fanout.listing.rounds import begin_round
@@ -48,6 +47,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
+from fanout.shards.record import Record
 from fanout.shards.round_records import whole_listing
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.work.context import Context
@@ -233,7 +233,7 @@ class Run:
             }
             key = f"{keys.outcomes_prefix(shard.id)}n-{number:04d}"
             self.ledger.write_rows(f"{key}.jsonl.gz", [])
-            self.ledger.write(f"{key}.json", OutcomeTotals([(first, end)], counts, 1.0))
+            self.ledger.write(f"{key}.json", Record([(first, end)], counts, 1.0))
         ended = Attempt(shard.id, "n", began, began + 60, shard.entries, shard.bytes, shard.entries, AttemptEnd.DONE)
         self.ledger.mark(attempt_key("copy", ended))
 

@@ -34,6 +34,21 @@ def judge_verification(record: Record, scope: Scope, resting: Snapshot) -> Itera
             yield Finding("quiet entry failed", f"run {record.run}: {row['path']!r} is the same: {row['message']}")
 
 
+def judge_sums(record: Record) -> Iterator[Finding]:
+    """The parts of a summary about a verification do not contradict each other, whatever attempts were lost."""
+    summary = record.result.summary
+    found = None if summary is None else summary["verification"]
+    if found is None:
+        return
+    digests = found["source_digest"], found["destination_digest"]
+    if not found["differences"] and (digests[0] != digests[1] or found["differing_directories"]):
+        where = found["differing_directories"]
+        yield Finding("sums", f"run {record.run} has no difference, the digests {digests}, and {where} differ")
+    held = sum(one["entries"] for one in found["not_compared"] if one["what"] == "archived objects")
+    if record.mode == "verify" and held > summary["totals"]["skipped"]["entries"]:
+        yield Finding("sums", f"run {record.run} did not compare {held} archived objects, and skipped fewer")
+
+
 def _same(here: Version, there: Version) -> bool:
     mine, its = (one.mode if one.kind != "symlink" else None for one in (here, there))
     owners = (here.uid, here.gid) == (there.uid, there.gid)

@@ -14,12 +14,10 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import indexed_outcome_from_row
 from fanout.model.errors import FanoutError
 from fanout.model.outcome import Result
-from fanout.verifying.moved import Proven
+from fanout.shards.record import all_records, rows_of
 from tests.adversary.deeds import soon
 from tests.adversary.differences import NAMED
 from tests.adversary.remedies import RETRIED
@@ -86,15 +84,12 @@ def _proven_by(comparison: Ledger) -> set[str]:
     """The files that a comparison found equal, by its ledger."""
     found: set[str] = set()
     try:
-        for key in comparison.keys(keys.PROVEN):
-            shard_id, _, attempt = key.removeprefix(keys.PROVEN).removesuffix(".json").rpartition("/")
-            rows = comparison.read_rows_as(
-                f"{keys.outcomes_prefix(shard_id)}{attempt}.jsonl.gz", indexed_outcome_from_row
-            )
-            equal = {one.path for _, one in rows if one.result is Result.UNCHANGED}
-            for shard in comparison.read(key, Proven).shards:
-                found |= {one.path for one in comparison.read_shard(shard) if one.kind.value == "file"} & equal
-    except FanoutError:  # an attempt that was lost between its two documents, which is no proof
+        for record in all_records(comparison):
+            if record.proven is not None:
+                equal = {one.path for _, one in rows_of(record, comparison) if one.result is Result.UNCHANGED}
+                for shard in record.proven.shards:
+                    found |= {one.path for one in comparison.read_shard(shard) if one.kind.value == "file"} & equal
+    except FanoutError:  # a script that damages the ledger
         return found
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.adversary.certified import judge_certificate
 from tests.adversary.deletions import judge_deletions
-from tests.adversary.differences import ATTRIBUTES, judge_verification
+from tests.adversary.differences import ATTRIBUTES, judge_sums, judge_verification
 from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.hangs import HANGS
 from tests.adversary.keeping import judge_keeping, left_there
@@ -32,6 +32,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_report(record)
     yield from judge_end(record)
     yield from judge_certificate(record, scope)
+    yield from judge_sums(record)
     happened = record.told & {"kill", "os", "s3", "twice", "oversleep", "no answer of the ledger", *HANGS}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"

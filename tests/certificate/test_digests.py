@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.certificate.content_digest import ContentDigest, block_digest, content_digest, digest_of_zeros
-from fanout.certificate.tree_digest import LANES, TreeDigest, TreeSum, line_of
+from fanout.certificate.tree_digest import LANES, TreeDigest, line_of
 from fanout.facts.units import MIB
 from fanout.model.entry import Kind
+from fanout.shards.found_sums import TreeSum
 
 PATHS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 ENTRIES = st.lists(

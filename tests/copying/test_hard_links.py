@@ -24,6 +24,7 @@ from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import links_of
+from fanout.shards.record import records
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
@@ -166,7 +167,7 @@ def ended(world: World) -> Any:
 
 def linked(world: World) -> int:
     """How often a name was linked."""
-    files = (world.ledger.outcome_files(link.shard.id) for link in links_of(world.ledger))
+    files = (records(link.shard.id, world.ledger) for link in links_of(world.ledger))
     return sum(file.entries for found in files for file in found)
 
 

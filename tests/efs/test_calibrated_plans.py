@@ -70,7 +70,7 @@ def test_of_a_file_system_with_an_id_the_result_lies_under_it() -> None:
 
 @pytest.mark.parametrize(
     "latest",
-    [None, document(None), {"schema_version": 9, "calibration": {}}, [], {"schema_version": 1, "calibration": 5}],
+    [None, document(None), {"schema_version": 9, "calibration": {}}, [], {"schema_version": 2, "calibration": 5}],
     ids=["none", "too little", "version", "list", "number"],
 )
 def test_without_a_result_that_can_be_used_the_published_figures_count(latest: Any) -> None:

@@ -44,8 +44,8 @@ def test_what_is_written_is_read(found: Calibration | None) -> None:
     ("probe", "said"),
     [
         ([], "schema version is None"),
-        (document() | {"schema_version": 2}, "schema version is 2"),
-        ({"schema_version": 1}, "missing required field `probe_id`"),
+        (document() | {"schema_version": 3}, "schema version is 3"),
+        ({"schema_version": 2}, "missing required field `probe_id`"),
         (document() | {"calibration": []}, r"`\$.calibration`"),
         (document(create_seconds=0), r"`\$.calibration.create_seconds`"),
         (document(create_seconds=True), r"`\$.calibration.create_seconds`"),

@@ -106,6 +106,6 @@ def test_files_that_came_with_a_renamed_directory_are_copied(
         assert stored == (tmp_path / "tree" / path).read_bytes()
     flow.run("index-3", REQUEST)
     assert json.loads(s3.get_object(Bucket="work-bucket", Key="runs/index-3/earlier.json")["Body"].read()) == {
-        "schema_version": 1,
+        "schema_version": 2,
         "run": "index-2",
     }

@@ -20,7 +20,7 @@ from fanout.pacing.pace_copy import end_pacing, pace_copy
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.pacing import MapRun
 from fanout.probe.probe_work import Effort
-from fanout.probe.samples import Record
+from fanout.probe.samples import Timed
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import REQUEST, World
@@ -164,7 +164,7 @@ def paced() -> World:
     return made
 
 
-def one_after_the_other(threads: int, work: Callable[[int], Iterator[Record]], effort: Effort) -> list[Record]:
+def one_after_the_other(threads: int, work: Callable[[int], Iterator[Timed]], effort: Effort) -> list[Timed]:
     """Threads as they cannot overtake each other."""
     return [record for thread in range(threads) for record in work(thread)]
 

@@ -26,7 +26,7 @@ def test_a_document_comes_back_as_it_was_also_with_a_name_that_is_no_utf_8(ledge
     note = Note("caf\udce9/\n", 7)
     ledger.write("note.json", note)
     assert ledger.read("note.json", Note) == note
-    assert ledger.read_json("note.json") == {"schema_version": 1, "path": "caf\udce9/\n", "bytes": 7}
+    assert ledger.read_json("note.json") == {"schema_version": 2, "path": "caf\udce9/\n", "bytes": 7}
     assert ledger.find("other.json", Note) is None
 
 
@@ -41,8 +41,8 @@ def test_a_list_for_a_map_comes_back_as_it_was(ledger: Ledger) -> None:
     [
         ({"path": "a"}, "schema version is None"),
         ([], "schema version is None"),
-        ({"schema_version": 1}, "missing required field `path`"),
-        ({"schema_version": 1, "path": 3}, r"Expected `str`, got `int` - at `\$.path`"),
+        ({"schema_version": 2}, "missing required field `path`"),
+        ({"schema_version": 2, "path": 3}, r"Expected `str`, got `int` - at `\$.path`"),
     ],
 )
 def test_what_is_no_such_document_is_refused_with_its_key_and_the_way_on(
@@ -54,8 +54,8 @@ def test_what_is_no_such_document_is_refused_with_its_key_and_the_way_on(
 
 
 def test_one_of_another_version_is_not_called_broken(ledger: Ledger) -> None:
-    ledger.write_json("note.json", {"schema_version": 2, "path": "a"})
-    said = "note.json was written by another version of the product .its schema version is 2, and this .* reads 1"
+    ledger.write_json("note.json", {"schema_version": 3, "path": "a"})
+    said = "note.json was written by another version of the product .its schema version is 3, and this .* reads 2"
     with pytest.raises(LedgerBroken, match=rf"{said}.*start the request again"):
         ledger.read("note.json", Note)
 

@@ -12,7 +12,7 @@ from fanout.ledger import keys, probe_keys, run_places
 from scripts.ledger_rights import KINDS, OUTSIDE
 
 # Parts of other keys, the name of a note, and what an operator writes.
-PARTS = {"VERIFICATION", "PUBLISH", "TAKEN_OVER", "verified_id", "source_id", "destination_id", "packed_id"}
+PARTS = {"VERIFICATION", "PUBLISH", "FAILED", "verified_id", "source_id", "destination_id", "packed_id"}
 BY_OPERATORS = {"LIMITS"}
 # In the directory of a file system, beside all runs.
 OF_FILE_SYSTEMS = {"LATEST"}

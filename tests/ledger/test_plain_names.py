@@ -35,8 +35,8 @@ _NO_DOCUMENTS = (
 )
 # What the fields of documents hold that is no name, by the name of the field.
 _WORDS = """
-acl action after algorithm allowed archive arn asked assumptions began behind big_files bucket carried checksum
-client columns copy crc64nvme crowds cut delete_refused destination destination_digest destination_tree_digest
+acl action after algorithm allowed archive arn asked assumptions began behind big_files bucket carried certified
+checksum client columns copy crc64nvme crowds cut delete_refused destination destination_digest destination_tree_digest
 difference differing_directories directories directory document elsewhere end ended error etag etags examples
 exclude execution extras failures field fields file_system_id file_systems files files_above first format
 headers held identity ids include inode inode_there issued job_id key keys kind kms_key_id lanes last left

@@ -143,10 +143,10 @@ def test_a_name_of_many_digits_is_a_name() -> None:
 def test_a_document_of_the_ledger_and_a_list_of_writers_name_the_object(text: str) -> None:
     store = MemoryStore()
     ledger = Ledger(store, "run-1")
-    store.put(f"{ledger.prefix}plan.json", f'{{"schema_version": 1, "a": {text}}}'.encode())
+    store.put(f"{ledger.prefix}plan.json", f'{{"schema_version": 2, "a": {text}}}'.encode())
     with pytest.raises(LedgerBroken, match=r"^runs/run-1/plan\.json is not whole"):
         ledger.read_json("plan.json")
-    store.put(list_key(S3Location("a-bucket", "")), f'{{"schema_version": 1, "writers": {text}}}'.encode())
+    store.put(list_key(S3Location("a-bucket", "")), f'{{"schema_version": 2, "writers": {text}}}'.encode())
     turns = WriteTurns(store, None, None, ())  # type: ignore[arg-type]
     with pytest.raises(LedgerBroken, match=r"^locks/s3/a-bucket\.json is not whole .* remove that object"):
         turns._writers("locks/s3/a-bucket.json")

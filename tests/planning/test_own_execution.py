@@ -164,7 +164,7 @@ def test_the_signer_holds_the_plan_against_the_request() -> None:
     world.walk("PlanTransfer", asked, "SummariseTransfer")
     other = RawRequest(asked | {"source": "s3://a-bucket/good/"})
     world.context("PlanTransfer").ledger.write("request.json", other)
-    row = {"schema_version": 1, **encoding.decode(encoding.encode(other))}
+    row = {"schema_version": 2, **encoding.decode(encoding.encode(other))}
     write_seal(replace(read_seal(world.ledger), request=digest_of(row)), world.ledger)
     with pytest.raises(LedgerBroken, match=r"plan\.json is not the plan of runs/run-1/request\.json"):
         summarise_transfer(None, world.context("SummariseTransfer"))

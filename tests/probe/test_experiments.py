@@ -29,7 +29,7 @@ from fanout.probe.experiments import (
     rounds_of,
     shared_point,
 )
-from fanout.probe.samples import Record, frequency_of, rate_of, rates_together, spread_of
+from fanout.probe.samples import Timed, frequency_of, rate_of, rates_together, spread_of
 
 REQUEST = ProbeRequest("", 4 * GIB, 600.0, 8, 20.0)
 REQUESTS = st.builds(
@@ -136,22 +136,22 @@ def test_median_and_quartiles() -> None:
 
 
 def test_a_rate_is_over_the_whole_time_of_all_threads() -> None:
-    records = [Record(10.0, 12.0, 100), Record(11.0, 14.0, 300)]
+    records = [Timed(10.0, 12.0, 100), Timed(11.0, 14.0, 300)]
     assert (rate_of(records), frequency_of(records)) == (100.0, 0.5)
-    assert rate_of([]) is None and rate_of([Record(1.0, 1.0, 5)]) is None and frequency_of([]) is None
+    assert rate_of([]) is None and rate_of([Timed(1.0, 1.0, 5)]) is None and frequency_of([]) is None
 
 
 def test_functions_count_only_while_all_of_them_work() -> None:
-    early = [Record(0.0, 10.0, 1000)]
-    late = [Record(5.0, 15.0, 2000)]
+    early = [Timed(0.0, 10.0, 1000)]
+    late = [Timed(5.0, 15.0, 2000)]
     assert rates_together([early, late], slices=5) == pytest.approx([300.0] * 5)
-    assert rates_together([early, [Record(10.0, 20.0, 1)]]) == []
+    assert rates_together([early, [Timed(10.0, 20.0, 1)]]) == []
     assert rates_together([early, []]) == [] and rates_together([]) == []
 
 
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.1, 9), st.integers(1, 10**9)), min_size=1, max_size=9))
 def test_no_byte_counts_twice(rows: list[tuple[float, float, int]]) -> None:
-    records = [Record(began, began + seconds, size) for began, seconds, size in rows]
+    records = [Timed(began, began + seconds, size) for began, seconds, size in rows]
     span = max(record.ended for record in records) - min(record.began for record in records)
     rates = rates_together([records])
     assert sum(rates) * span / len(rates) == pytest.approx(sum(record.bytes for record in records))

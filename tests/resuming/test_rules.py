@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
@@ -14,7 +13,6 @@ from fanout.model.segment import Segment
 from fanout.resuming.rules import (
     CARRIED_ENTRIES,
     CarriedNames,
-    better,
     carried,
     chunks,
     resumed_document,
@@ -45,13 +43,6 @@ def test_what_an_outcome_counts_as_in_the_run_that_resumes() -> None:
     assert of(Result.REJECTED, Reason.LINK_LOOP) == (Reason.LINK_LOOP, "m")
     assert of(Result.FAILED, Reason.NO_SPACE) is None
     assert of(Result.SKIPPED, Reason.SOURCE_ARCHIVED) is None
-
-
-@pytest.mark.parametrize("trouble", [Result.FAILED, Result.REJECTED])
-def test_of_two_attempts_one_that_is_done_counts_most(trouble: Result) -> None:
-    bad, copied = (Outcome("p", "file", 1, result) for result in (trouble, Result.COPIED))
-    assert better(None, bad) is bad
-    assert better(bad, copied) is better(copied, bad) is copied
 
 
 @given(st.lists(st.integers(1, 2 * CARRIED_ENTRIES), max_size=30))

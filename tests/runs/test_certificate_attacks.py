@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.certificate.certified import Certified
 from fanout.certificate.document import decoded
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger.ledger import Ledger
@@ -22,6 +22,8 @@ from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import LedgerBroken
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.shards.found_sums import Certified
+from fanout.shards.record import read_record
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.verifying.verify_shard import verify_shard
 from tests.support.flow import REQUEST, World
@@ -53,18 +55,20 @@ def other_sums(ledger: Ledger) -> None:
     tree = TreeDigest()
     for number in range(4):
         tree.add(Kind.FILE, f"d/f{number}", 1, "ab" * 32)
-    ledger.write(one(ledger, "certified/", ".json"), Certified(tree.sum(), tree.sum()))
+    key = one(ledger, "outcomes/shards/", ".json")
+    ledger.write(key, replace(read_record(key, ledger), key="", certified=Certified(tree.sum(), tree.sum())))
 
 
 def other_sums_without_a_seal(ledger: Ledger) -> None:
     """The same as plain JSON."""
-    row = ledger.read_json(one(ledger, "certified/", ".json"))
-    ledger.write_bytes(one(ledger, "certified/", ".json"), json.dumps(row).encode())
+    other_sums(ledger)
+    row = ledger.read_json(one(ledger, "outcomes/shards/", ".json"))
+    ledger.write_bytes(one(ledger, "outcomes/shards/", ".json"), json.dumps(row).encode())
 
 
 def sums_of_another_run(ledger: Ledger) -> None:
     """A seal of another secret."""
-    key = one(ledger, "certified/", ".json")
+    key = one(ledger, "outcomes/shards/", ".json")
     ledger.write_bytes(key, sealed_json(ledger.prefix + key, ledger.read_json(key), bytes(32)))
 
 
@@ -173,7 +177,7 @@ def test_a_certificate_that_lies_there_is_kept_only_if_its_signature_is_the_keys
 def test_a_ledger_without_its_secret_is_read_as_before(world: World) -> None:
     """People and the functions that prove nothing read what is sealed; gzip and JSON hold nothing else."""
     compared(world, ONLY)
-    key = one(world.ledger, "certified/", ".jsonl.gz")
+    key = one(world.ledger, "outcomes/shards/", ".jsonl.gz")
     assert len(gzip.decompress(world.ledger.read_bytes(key)).splitlines()) == 4
     assert json.loads(world.ledger.read_bytes("plan.json"))["run_id"] == "run-1"
     assert world.ledger.read_plan().request.certificate

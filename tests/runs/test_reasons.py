@@ -12,6 +12,7 @@ from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.deletions import deleted_directories
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason, Result
+from fanout.shards.record import each_once, records
 from tests.support.flow import World
 from tests.support.manifests import failures, json_lines, put
 from tests.support.memory import MemoryTree
@@ -60,8 +61,8 @@ def test_a_directory_that_filters_may_protect_is_skipped_for_a_reason_of_its_own
     assert ended(world)["status"] == "SUCCEEDED"
     assert reasons(world) == {}
     directories = deleted_directories(world.ledger)
-    files = [file for one in directories for file in world.ledger.outcome_files(one.shard.id)]
-    outcomes = [outcome for file in files for _, outcome in world.ledger.read_outcomes(file)]
+    found = [records(one.shard.id, world.ledger) for one in directories]
+    outcomes = [outcome for one in found for _, _, outcome in each_once(one, world.ledger)]
     assert [(one.path, one.result, one.reason) for one in outcomes] == [
         ("cache/", Result.SKIPPED, Reason.FILTERED_NOT_EMPTY)
     ]

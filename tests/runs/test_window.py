@@ -18,6 +18,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.request.parts.window import parse_window
 from fanout.request.plan import Plan
+from fanout.shards.record import each_once, records
 from fanout.work.windows import LAST_SECONDS, OPENING_SECONDS, held_to_window, paused_until
 from tests.runs.windowed import Killed, WindowedWorld, not_done
 from tests.support.flow import REQUEST, ManualClock, World
@@ -170,12 +171,8 @@ def test_an_entry_for_which_the_window_leaves_no_time_is_left_and_not_failed() -
     world.clock.step = 0.0
     world.clock.time = OPENS + DAY
     assert held_to_window(WINDOW, world.context(), lambda step: copy_shard(shard, step), not_done)["done"]
-    reasons = {outcome.reason for file in world.ledger.outcome_files(shard.id) for _, outcome in _read(world, file)}
+    reasons = {outcome.reason for _, _, outcome in each_once(records(shard.id, world.ledger), world.ledger)}
     assert Reason.OUT_OF_TIME not in reasons
-
-
-def _read(world: World, file: Any) -> Any:
-    return world.ledger.read_outcomes(file)
 
 
 @pytest.mark.parametrize(

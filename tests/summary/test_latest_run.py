@@ -83,7 +83,7 @@ def test_a_skipped_run_is_not_on_record() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [b"", b"{", b"[]", b'{"schema_version": 99}', b'{"schema_version": 1, "run": {}}', b"\xff\xfe"],
+    [b"", b"{", b"[]", b'{"schema_version": 99}', b'{"schema_version": 2, "run": {}}', b"\xff\xfe"],
     ids=["empty", "cut", "no document", "another version", "without fields", "no text"],
 )
 def test_a_broken_one_is_noted_and_written_anew(broken: bytes) -> None:

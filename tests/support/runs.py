@@ -10,7 +10,7 @@ from msgspec import convert, to_builtins
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
-from fanout.model.books import Count, no_counts, tally
+from fanout.model.books import Count, no_counts
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
@@ -19,6 +19,7 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.shards.partitioned import Links, ListedBigFiles
+from fanout.shards.record import write_outcomes
 from fanout.shards.sizes import Sizes
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -238,7 +239,7 @@ def _write_outcomes(world: World, shard: Shard, files: list[int], failed: int, c
         message = f"PutObject: {reason.value}; " + "the server said so. " * chance.randrange(20)
         outcomes[index] = Outcome.because(Entry(path, Kind.FILE, files[index]), reason, message)
     if outcomes:
-        world.ledger.write_outcomes(shard.id, "n-0000", outcomes, tally(outcomes.values()))
+        write_outcomes(shard.id, "n-0000", outcomes, world.ledger)
     copied = to_builtins({Result.COPIED: Count(len(files) - failed, sum(files[failed:]))})
     document: Json = {"schema_version": SCHEMA_VERSION, "ranges": [(failed, len(files))], "outcomes": copied}
     world.ledger.write_json(f"outcomes/shards/{shard.id}/n-0001.json", document)

@@ -12,6 +12,7 @@ from fanout.forecast.document import by_service
 from fanout.forecast.spending import dollars_done, done_so_far
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.document import SCHEMA_VERSION
 from fanout.model.shard import Rates
 from fanout.pacing.rows import DecidedFor, PacingDecision
 from fanout.pacing.rule import Pacing
@@ -115,7 +116,8 @@ def ledger_of(copy: ShardedCopy, rates: Rates, store: MemoryStore | None = None,
     dollars = by_service(dollars_done(plan, done_so_far(plan, ledger, last), ledger))
     seconds = {"plan": 4.0, "list": 30.0, "copy": last - BEGAN + 5, "summarise": 6.0}
     ledger.write_json(
-        keys.SUMMARY, {"schema_version": 1, "forecast": {"actual_seconds": seconds, "actual_dollars": dollars}}
+        keys.SUMMARY,
+        {"schema_version": SCHEMA_VERSION, "forecast": {"actual_seconds": seconds, "actual_dollars": dollars}},
     )
     return ledger
 

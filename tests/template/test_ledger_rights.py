@@ -134,7 +134,7 @@ def test_the_policy_fits_with_the_longest_name_of_a_bucket(function: str) -> Non
         ("RunExperiment", "probes/fs-1/latest.json", "the same, of the newest probe"),
         ("StartBatch", "runs/r/request.json", "the request of another run, for its retry"),
         ("PaceCopy", "runs/r/limits.json", "the limits that an operator set"),
-        ("RecordShardFailure", "runs/r/certified/1/n.json", "sums of a tree that nobody compared"),
+        ("RecordShardFailure", "runs/r/outcomes/shards/1/n.json", "sums of a tree that nobody compared"),
         ("PlanTransfer", "runs/r/outcomes/shards/1/plan.json", "a document of a name that it writes, elsewhere"),
     ],
 )

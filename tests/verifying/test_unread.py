@@ -12,7 +12,8 @@ from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
-from fanout.shards.tasks.unread_entries import EXAMPLES, unread_notes, write_unread
+from fanout.shards.record import EXAMPLES, records, write_outcomes
+from fanout.shards.shard_results import RecordSums, sums_of, unread_notes
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
@@ -72,9 +73,10 @@ def test_an_entry_that_two_attempts_met_counts_once() -> None:
     outcomes = {
         index: Outcome(f"f{index}", "file", 1, Result.COPIED, unread=(("say it", "why"),)) for index in range(9)
     }
-    write_unread("shard", "one", {index: outcomes[index] for index in range(6)}, ledger)
-    write_unread("shard", "two", {index: outcomes[index] for index in range(3, 9)}, ledger)
-    write_unread("other", "one", {0: outcomes[0]}, ledger)
-    write_unread("other", "none", {1: Outcome("f1", "file", 1, Result.COPIED)}, ledger)
+    write_outcomes("shard", "one", {index: outcomes[index] for index in range(6)}, ledger)
+    write_outcomes("shard", "two", {index: outcomes[index] for index in range(3, 9)}, ledger)
+    write_outcomes("other", "one", {0: outcomes[0]}, ledger)
+    write_outcomes("other", "none", {1: Outcome("f1", "file", 1, Result.COPIED)}, ledger)
     examples = "; ".join(f"f{number} (why)" for number in range(EXAMPLES))
-    assert unread_notes(ledger) == [f"say it: 10, for example {examples}"]
+    sums = (sums_of(records(one, ledger), ledger) for one in ("shard", "other"))
+    assert unread_notes(sum(sums, RecordSums())) == [f"say it: 10, for example {examples}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +15,13 @@ from hypothesis import strategies as st
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import indexed_outcome_from_row, outcome_row
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.entry_outcome import Outcome
+from fanout.model.outcome import Result
 from fanout.partition.partition_shards import partition_shards
-from fanout.verifying.digests import DirectoryDigests, digest_from_row, digest_row, entry_digest, whole
+from fanout.shards.found_sums import BothDigests, both_digests, entry_digest, with_digests
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_files import MemorySource
@@ -183,19 +187,22 @@ def test_a_damaged_block_of_a_big_file_is_found(world: World, tmp_path: Path) ->
     assert failures(again) == {"big": "checksum differs"}
 
 
-PATHS = st.lists(st.tuples(st.sampled_from(["a/x", "a/y", "b/z", "top"]), st.integers(0, 9)), max_size=12)
+FOUND = st.lists(st.tuples(st.sampled_from(["a/x", "a/y", "b/z"]), st.integers(0, 9), st.booleans()), max_size=12)
 
 
-@given(PATHS)
-def test_a_digest_does_not_depend_on_the_order_nor_on_who_adds_up(found: list[tuple[str, int]]) -> None:
-    entries = [Entry(path, Kind.FILE, size) for path, size in found]
-    one, first, second = DirectoryDigests(), DirectoryDigests(), DirectoryDigests()
-    for number, entry in enumerate(entries):
-        digest = entry_digest(entry, "c")
-        one.add(entry.path, digest, digest)
-        (first if number % 2 else second).add(entry.path, digest, digest)
-    for row in map(digest_row, first.directories()):
-        second.merge(digest_from_row(row))  # type: ignore[arg-type]
-    assert list(one.directories()) == list(second.directories())
-    assert whole(one.directories()) == whole(reversed(list(second.directories())))
-    assert not whole(one.directories()).differs
+@given(FOUND, st.randoms())
+def test_a_digest_does_not_depend_on_the_order_nor_on_who_adds_up(
+    found: list[tuple[str, int, bool]], chance: random.Random
+) -> None:
+    outcomes = []
+    for path, size, equal in found:
+        outcome = Outcome.done(Entry(path, Kind.FILE, size), Result.UNCHANGED, "c")
+        digest = entry_digest(path, "file", size, "c")
+        outcomes.append(with_digests(outcome, digest, digest if equal else 7))
+    assert [one.digests is None for one in outcomes] == [equal for _, _, equal in found]
+    whole = both_digests(outcomes)
+    assert (whole.source == whole.destination) is all(equal for _, _, equal in found)
+    chance.shuffle(outcomes)
+    parts = [both_digests(outcomes[::2]), both_digests(outcomes[1::2])]
+    assert sum(parts, BothDigests()) == whole
+    assert both_digests(indexed_outcome_from_row(outcome_row(one, 0))[1] for one in outcomes) == whole

@@ -17,7 +17,7 @@ from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.shard import Shard
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.round_records import rounds_done, whole_listing
-from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult, big_file_results, shard_result
+from fanout.shards.shard_results import SHARD_FAILED, Absent, RecordSums, ShardResult, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
 
 # Failures that are kept in memory as well as the books, for what needs to see them together.
@@ -29,7 +29,8 @@ SHARDS_AT_ONCE = 16
 class RunBooks(Struct, frozen=True):
     """The listed entries and their outcomes; ``failures`` are the first ``FAILURES_KEPT``, ``reasons`` cover all.
 
-    ``shard_seconds`` are the seconds of the shards of whole entries, each with all its attempts.
+    ``shard_seconds`` are the seconds of the shards of whole entries, each with all its attempts, ``sums`` those of
+    their records.
     """
 
     books: Books
@@ -38,6 +39,7 @@ class RunBooks(Struct, frozen=True):
     failures: list[Outcome]
     shard_seconds: list[float] = field(default_factory=list)
     reasons: Mapping[Reason, int] = field(default_factory=dict)
+    sums: RecordSums = RecordSums()
 
 
 def run_books(
@@ -65,13 +67,14 @@ def run_books(
 
     books, complete, to_copy = listing_books(ledger, add, broke_off=error is not None)
     shard_seconds: list[float] = []
+    sums = RecordSums()
     shards, links = _shards(ledger, error, to_copy)
     if error is not None and not is_partitioned(ledger):  # no shard was worked on
         absent = Absent(Reason.NOT_ATTEMPTED, f"the run ended before it: {error.name}")
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
         whole = [shard for shard in shards + links if shard.blocks is None]
         for result in _results(whole, ledger, threads, absent):
-            books = books.plus(Count(), result.results)
+            books, sums = books.plus(Count(), result.results), sums + result.sums
             shard_seconds += [result.seconds] if result.seconds else []
             for outcome in result.failures:
                 add(outcome, phase)
@@ -79,7 +82,8 @@ def run_books(
     big_files = compared_result(ledger) if compares else big_file_results(ledger, absent)
     for outcome in big_files.failures:
         add(outcome, phase)
-    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds, reasons)
+    books, sums = books.plus(Count(), big_files.results), sums + big_files.sums
+    return RunBooks(books, complete, shards, kept, shard_seconds, reasons, sums)
 
 
 def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor, absent: Absent) -> Iterator[ShardResult]:

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Difference, Verified
 from fanout.ledger import keys
-from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts
-from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.shards.done_earlier import is_to_verify
+from fanout.shards.found_sums import BothDigests, both_digests, entry_digest
+from fanout.shards.record import each_once, records, settled
 from fanout.shards.round_records import whole_listing
-from fanout.shards.shard_results import SHARD_FAILED, Absent, copied_big_files
+from fanout.shards.shard_results import SHARD_FAILED, Absent, RecordSums, copied_big_files, is_to_verify, sums_of
 from fanout.verifying.compared_big_files import compared_big_files
-from fanout.verifying.differences import ATTRIBUTE_REASONS
-from fanout.verifying.digests import DirectoryDigests, digest_from_row, directory_of, entry_digest, whole
 from fanout.verifying.verify_rules import NotCompared, not_compared
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
+# Failures of entries that nobody compared: these show no difference.
+_NOT_COMPARED = frozenset({Reason.SHARD_FAILED, Reason.NOT_ATTEMPTED, Reason.NOT_VERIFIED, Reason.OUT_OF_TIME})
 
 
 class Verification(Struct, frozen=True):
@@ -71,24 +70,21 @@ def verification_of(
 
 def verified_shards(shards: list[Shard], ledger: Ledger, absent: Absent = SHARD_FAILED) -> Verification:
     """The verification of what was copied; an entry that was copied and not compared is a difference."""
-    counts, failures = no_counts(), []
+    counts, failures, sums = no_counts(), [], RecordSums()
     copied = copied_big_files(ledger) if any(shard.blocks is not None for shard in shards) else set()
     for shard in shards:
         if shard.blocks is not None and ledger.read_big_file(shard.key).id not in copied:
             continue
-        files = ledger.outcome_files(keys.verified_id(shard.id))
-        seen: set[int] = set()
-        for file in files:
-            for index, outcome in ledger.read_outcomes(file):
-                if index not in seen:
-                    seen.add(index)
-                    first_block = shard.blocks is not None and index == 0
-                    counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
-                    if outcome.result in TROUBLE:
-                        failures.append(outcome)
-        failures += list(_not_verified(shard, seen, ledger, absent.message))
+        found = records(keys.verified_id(shard.id), ledger)
+        sums += sums_of(found, ledger)
+        for _, index, outcome in each_once(found, ledger):
+            first_block = shard.blocks is not None and index == 0
+            counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
+            if outcome.result in TROUBLE:
+                failures.append(outcome)
+        failures += list(_not_verified(shard, settled(found), ledger, absent.message))
     compared = sum((counts[result] for result in TROUBLE), counts[Result.COPIED])
-    return _with_digests(compared, failures, _reasons(failures), ledger)
+    return _with_digests(compared, failures, _reasons(failures), sums.digests)
 
 
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger, why: str) -> Iterator[Outcome]:
@@ -98,11 +94,11 @@ def _not_verified(shard: Shard, seen: set[int], ledger: Ledger, why: str) -> Ite
             message = f"{shard.items - len(seen)} blocks were not verified: {why}"
             yield Outcome.because(entry, Reason.NOT_VERIFIED, message)
         return
-    for file in ledger.outcome_files(shard.id):
-        if not indexes_of(file.ranges) <= seen:
-            for index, outcome in ledger.read_outcomes(file):
-                if index not in seen and is_to_verify(shard, outcome):
-                    yield outcome.instead(Reason.NOT_VERIFIED, f"its shard was not verified: {why}")
+    copied = records(shard.id, ledger)
+    if not settled(copied) <= seen:
+        for _, index, outcome in each_once(copied, ledger):
+            if index not in seen and is_to_verify(shard, outcome):
+                yield outcome.instead(Reason.NOT_VERIFIED, f"its shard was not verified: {why}")
 
 
 def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
@@ -113,16 +109,16 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
         for key in done.extras
         for outcome in ledger.read_rows_as(key, outcome_from_row)
     ]
-    plan, results = ledger.read_plan(), found.books.by_result
+    plan, results, sums = ledger.read_plan(), found.books.by_result, found.sums
     big_files = list(compared_big_files(ledger))
-    digests = [(one.outcome.path, one.source_digest, one.destination_digest) for one in big_files]
+    digests = sums.digests + both_digests(one.outcome for one in big_files)
     reasons = Counter(found.reasons) + _reasons(extras)
     compared = results[Result.UNCHANGED] + results[Result.FAILED]
-    untold = sum(not one.is_told_whole for one in big_files)
+    not_told = sums.not_told + sum(not one.is_told_whole for one in big_files)
     named = sum(one.has_names for one in big_files)
-    held = sum(one.outcome.result is Result.SKIPPED for one in big_files)
-    left_out = not_compared(plan, ledger, untold, named, held)
-    return _with_digests(compared, found.failures + extras, reasons, ledger, digests, left_out)
+    held = sums.held + sum(one.outcome.result is Result.SKIPPED for one in big_files)
+    left_out = not_compared(plan, ledger, not_told, named, held)
+    return _with_digests(compared, found.failures + extras, reasons, digests, left_out)
 
 
 def _reasons(failures: list[Outcome]) -> Counter[Reason]:
@@ -133,34 +129,27 @@ def _with_digests(
     compared: Count,
     failures: list[Outcome],
     reasons: Mapping[Reason, int],
-    ledger: Ledger,
-    big_files: Iterable[tuple[str, int, int]] = (),
+    digests: BothDigests,
     left_out: Sequence[NotCompared] = (),
 ) -> Verification:
-    """``reasons`` count what was not equal, also beyond the failures that are kept."""
-    sums = DirectoryDigests()
-    for big_file in big_files:
-        sums.add(*big_file)
-    for key in ledger.keys(keys.DIGESTS):
-        for row in ledger.read_rows(key):
-            sums.merge(digest_from_row(row))
+    """``reasons`` count what was not equal, also beyond the failures that are kept.
+
+    ``digests`` are those of the records; no record is about what only one end holds.
+    """
     for outcome in failures:
         if outcome.reason in (Reason.MISSING, Reason.EXTRA):
-            digest = entry_digest(Entry(outcome.path, Kind(outcome.kind), outcome.size), "")
+            digest = entry_digest(outcome.path, outcome.kind, outcome.size, "")
             missing = outcome.reason is Reason.MISSING
-            sums.add(outcome.path, digest if missing else 0, 0 if missing else digest)
-    directories = list(sums.directories())
-    differing = {one.directory for one in directories if one.differs}
-    # A digest is of names, kinds, sizes and bytes, so it does not show any other difference.
-    differing |= {directory_of(one.path) for one in failures if one.reason in ATTRIBUTE_REASONS}
-    tree = whole(directories)
+            digests = digests.plus(digest if missing else 0, 0 if missing else digest)
+    unequal = (one for one in failures if one.result is Result.FAILED and one.reason not in _NOT_COMPARED)
+    differing = {one.path.removesuffix("/").rpartition("/")[0] for one in unequal}
     verified = Verified(
         compared=compared,
         differences=sum(reasons.values()),
         by_class=[Difference(*one) for one in sorted(reasons.items(), key=lambda one: (-one[1], one[0].value))],
         not_compared=list(left_out),
-        source_digest=f"{tree.source:064x}",
-        destination_digest=f"{tree.destination:064x}",
+        source_digest=f"{int(digests.source, 16):064x}",
+        destination_digest=f"{int(digests.destination, 16):064x}",
         differing_directories=sorted(differing)[:DIRECTORIES_SHOWN],
     )
     return Verification(verified, failures)

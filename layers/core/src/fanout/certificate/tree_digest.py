@@ -12,22 +12,13 @@ import base64
 import hashlib
 import os
 
-from msgspec import Struct
-
 from fanout.model.entry import Kind
+from fanout.shards.found_sums import TreeSum
 
 LANE_BYTES, LANES = 2, 1_024
 STATE_BYTES = LANE_BYTES * LANES
 # Every second lane, each with 16 free bits above it that take the carry.
 _EVERY_SECOND = int.from_bytes(b"\xff\xff\0\0" * (LANES // 2), "little")
-
-
-class TreeSum(Struct, frozen=True):
-    """A sum as the ledger holds it: files and symlinks, their bytes, and the lanes in base64."""
-
-    entries: int
-    bytes: int
-    lanes: str
 
 
 class TreeDigest:

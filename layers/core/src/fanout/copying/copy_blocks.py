@@ -18,6 +18,7 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard, failed_block
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
+from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
@@ -63,7 +64,7 @@ def move_blocks(
 ) -> TaskProgress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
     ledger, context = task.ledger, task.context
-    known = ledger.read_receipts(shard.id)
+    known = read_receipts(shard.id, ledger)
     wanted = task.left(((index, index) for index in blocks), known)
     try:
         source = source_tree.open(big.entry)
@@ -72,7 +73,7 @@ def move_blocks(
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error)
         failed = {index: failed_block(index, problem) for index, _ in wanted}
-        ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
+        write_receipts(shard.id, f"{context.nonce}-source", failed, 0, ledger)
         return TaskProgress(shard.items, True, Count())
     try:
         copier = _BlockCopier(big, source, target, limits, task.limiter)
@@ -104,7 +105,7 @@ def _run(copier: _BlockCopier, wanted: list[int], shard: Shard, task: ShardTask)
         if held:
             copier.settle(held)
             size = sum(copier.big.block(index)[1] for index, receipt in held.items() if receipt.reason is None)
-            context.ledger.write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size)
+            write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size, context.ledger)
             written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
             held.clear()
 

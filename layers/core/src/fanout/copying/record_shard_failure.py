@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fanout.model.books import tally
+from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import OutOfBudget, OutOfTime, run_error
 from fanout.model.outcome import Reason
 from fanout.model.shard import Receipt, Shard
+from fanout.shards.record import write_outcomes, write_receipts
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.work.context import Context
 
@@ -33,7 +34,7 @@ def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
         if index not in settled
     }
     if outcomes:
-        context.ledger.write_outcomes(shard.id, f"{context.nonce}-failed", outcomes, tally(outcomes.values()))
+        write_outcomes(shard.id, f"{context.nonce}{keys.FAILED}", outcomes, context.ledger)
     return {"failed": len(outcomes)}
 
 
@@ -42,5 +43,5 @@ def _fail_blocks(shard: Shard, settled: set[int], message: str, context: Context
     missing = [index for index in range(*shard.blocks) if index not in settled]
     receipts = {index: Receipt(index, reason=Reason.SHARD_FAILED, message=message) for index in missing}
     if receipts:
-        context.ledger.write_receipts(shard.id, f"{context.nonce}-failed", receipts, 0)
+        write_receipts(shard.id, f"{context.nonce}{keys.FAILED}", receipts, 0, context.ledger)
     return {"failed": len(receipts)}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from fanout.deleting.missing_at_source import LookAtSource, leave, look_at_copy, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
-from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -21,6 +20,7 @@ from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
+from fanout.shards.record import write_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.moved import stays
@@ -64,7 +64,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     task.too_late(len(left), outcomes)
     if outcomes:
         report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{context.nonce}", outcomes.values())
-        ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
+        write_outcomes(shard.id, context.nonce, outcomes, ledger)
     return task.progress(len(outcomes)).answer
 
 

@@ -16,6 +16,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.request.request import Request
+from fanout.shards.record import each_once, records
 from fanout.shards.round_records import RoundRecord, whole_listing
 from fanout.shards.shard_results import ShardResult, shard_result
 
@@ -97,12 +98,8 @@ def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
     """The outcomes of the entries that the run deleted, each once. Raises ``LedgerBroken``."""
     ledger = ledger_of_deletion(ledger)
     for shard in deletion_shards(ledger):
-        known: set[int] = set()
-        for file in ledger.outcome_files(shard.id):
-            for index, outcome in ledger.read_outcomes(file):
-                if outcome.result is Result.DELETED and index not in known:
-                    known.add(index)
-                    yield outcome
+        for _, _, outcome in each_once(records(shard.id, ledger), ledger, {Result.DELETED}):
+            yield outcome
 
 
 def deletion_shards(ledger: Ledger) -> list[Shard]:

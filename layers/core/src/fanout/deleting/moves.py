@@ -22,7 +22,6 @@ from fanout.books.run_books import run_books
 from fanout.deleting.not_copied import NotCopied
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.documents import disjoint
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_from_row, entry_row
 from fanout.model.entry import Entry
@@ -31,10 +30,10 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import shards_of
+from fanout.shards.record import Proven, are_disjoint, each_once, records
 from fanout.shards.round_records import rounds_done
-from fanout.shards.shard_results import shard_outcomes
 from fanout.verifying.compared_big_files import compared_big_files
-from fanout.verifying.moved import Proven, write_deletion, write_proven
+from fanout.verifying.moved import write_deletion, write_proven
 from fanout.work.context import Context
 from fanout.work.name_buckets import JsonRow, spread_rows
 
@@ -103,26 +102,13 @@ def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
 
 def _proven(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
     """The entries that the attempts at a shard proved; where two overlap, they are written anew, each entry once."""
-    files = ledger.outcome_files(shard.id)
-    if not disjoint(file.ranges for file in files):
-        return _once(shard, ledger)
-    return [ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven) for file in files]
-
-
-def attempt_of(outcome_key: str) -> str:
-    """The attempt that wrote a file of outcomes, and what it proved."""
-    return outcome_key.rpartition("/")[2].partition(".")[0]
-
-
-def _once(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
-    equal = {outcome.path for outcome in shard_outcomes(shard, ledger, _EQUAL)}
-    proven = {
-        entry.path: entry
-        for file in ledger.outcome_files(shard.id)
-        for one in ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).shards
-        for entry in ledger.read_shard(one)
-    }
-    return [write_proven(shard.id, "once", (entry for path, entry in proven.items() if path in equal), ledger)]
+    found = records(shard.id, ledger)
+    proven = [record.proven for record in found if record.proven is not None]
+    if are_disjoint(found):
+        return proven
+    equal = {outcome.path for _, _, outcome in each_once(found, ledger, _EQUAL)}
+    entries = {entry.path: entry for one in proven for some in one.shards for entry in ledger.read_shard(some)}
+    return [write_proven(shard.id, "once", (entry for path, entry in entries.items() if path in equal), ledger)]
 
 
 def _proven_big_files(ledger: Ledger) -> Sequence[Proven]:

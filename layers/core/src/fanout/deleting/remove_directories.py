@@ -16,7 +16,6 @@ from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import tally
 from fanout.model.deadline import NEVER
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -31,6 +30,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import made_directories
+from fanout.shards.record import write_outcomes
 from fanout.shards.shard_results import shard_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
@@ -113,7 +113,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                 if outcomes:
                     name = f"{context.nonce}-{number:06d}"
                     report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{name}", outcomes.values())
-                    ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                    write_outcomes(shard.id, name, outcomes, ledger)
                 gone += len(outcomes)
                 if deadline.passed:
                     if not removed + gone:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
+from msgspec.structs import replace
+
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.rows import outcome_from_row, outcome_row
+from fanout.ledger.rows import big_file_outcome_row, outcome_from_row
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import to_base64
 from fanout.model.deadline import Deadline
@@ -20,9 +22,9 @@ from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
+from fanout.shards.record import read_receipts
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.shards.tasks.outcome_writer import write_made
-from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -53,7 +55,7 @@ def assemble_big_files(
             outcome = Outcome.because(big.entry, outcome.reason, outcome.message, left_out=left_out)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
-        return {"id": big.id, "at": context.clock.now(), **outcome_row(outcome)}
+        return big_file_outcome_row(big.id, outcome, context.clock.now())
 
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
     rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
@@ -68,7 +70,7 @@ def assemble_big_files(
 def _assemble(big: BigFile, parts: list[Shard], context: Context, source: Tree, destination: Tree) -> Outcome:
     receipts: dict[int, Receipt] = {}
     for part in parts:
-        receipts |= context.ledger.read_receipts(part.id)
+        receipts |= read_receipts(part.id, context.ledger)
     ordered = [receipts[index] for index in sorted(receipts)]
     bad = next((receipt for receipt in ordered if receipt.reason is not None), None)
     if bad is not None:
@@ -80,7 +82,7 @@ def _assemble(big: BigFile, parts: list[Shard], context: Context, source: Tree, 
         with closing(source.open(big.entry)) as opened:
             opened.confirm(checksum)
             destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
-            write_unread_of_big_file(big, context.nonce, unread(opened.attributes), context.ledger)
+            said = tuple(unread(opened.attributes).items())
     except Superseded:
         raise
     except FanoutError as error:
@@ -88,7 +90,7 @@ def _assemble(big: BigFile, parts: list[Shard], context: Context, source: Tree, 
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error)
         return _failed(big, problem.reason, problem.message)
-    return Outcome.done(big.entry, Result.COPIED, to_base64(checksum))
+    return replace(Outcome.done(big.entry, Result.COPIED, to_base64(checksum)), unread=said)
 
 
 def _failed(big: BigFile, reason: Reason, message: str) -> Outcome:

@@ -14,7 +14,6 @@ from fanout.copying.copier import Copier
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
@@ -25,6 +24,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
+from fanout.shards.record import each_once, records, write_outcomes
 from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished
@@ -66,7 +66,7 @@ def link_names(
                     outcomes = {index: out_of_time_outcome(entry) for index, entry in late}
                 name = f"{context.nonce}-{number:04d}"
                 report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
-                context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                write_outcomes(shard.id, name, outcomes, context.ledger)
                 done += len(outcomes)
                 if len(outcomes) < len(rows):
                     linker.note(context)
@@ -88,9 +88,8 @@ def end_copies(destination: Tree, ledger: Ledger) -> None:
 
 def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
     """The paths that a shard copied; none for no shard."""
-    files = ledger.outcome_files(shard_id) if shard_id else []
-    outcomes = (outcome for file in files for _, outcome in ledger.read_outcomes(file))
-    return frozenset(outcome.path for outcome in outcomes if outcome.result is Result.COPIED)
+    found = records(shard_id, ledger) if shard_id else []
+    return frozenset(outcome.path for _, _, outcome in each_once(found, ledger, {Result.COPIED}))
 
 
 def _open_rows(link: LinkRange, ledger: Ledger) -> Iterator[tuple[int, tuple[Entry, str]]]:

@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, convert, to_builtins
 
-from fanout.model.books import Count
 from fanout.model.document import SCHEMA_VERSION, Json, Lasting
-from fanout.model.outcome import Result
 from fanout.model.path_rules import PlainName
 
 D = TypeVar("D", bound=Struct)
@@ -110,15 +108,3 @@ class SegmentFailed(Struct, frozen=True):
     segment: PlainName
     error: str
     message: str
-
-
-class OutcomeTotals(Struct, frozen=True, omit_defaults=True):
-    """Which entries, or blocks, a file of outcomes is about, their totals, and the seconds that they took.
-
-    ``at`` is a time by which all of it was done, in seconds since 1970; 0 where nothing asks for it.
-    """
-
-    ranges: list[Range]
-    outcomes: dict[Result, Count]
-    seconds: float = 0.0
-    at: float = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from hashlib import sha256
 from string import Formatter
 
@@ -43,10 +42,6 @@ DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
 DIRECTORY_FAILURES = "directories/failures/"
 FINISH_ROUNDS = "finishing/round-"
-DIGESTS = "digests/"
-NOT_TOLD = "not-told/"
-UNREAD = "unread/"
-CERTIFIED = "certified/"
 CERTIFICATE = "certificate.json"
 OWNERS = "owners.json"
 # Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
@@ -66,12 +61,13 @@ VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
 # When, by the file system's clock, a run that published had made its last change there.
 SEALED = "version-sealed.json"
+# Ends the name of a record of RecordShardFailure, which holds failures alone.
+FAILED = "-failed"
 ENTRIES = "entries/"
 # The copies in a version as the run made them, for the run that links it.
 MADE = "made/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
-PROVEN = "deletions/proven/"
 EARLIER_PROOFS = "deletions/earlier-proofs.json"
 SOURCE_ROOT = "source-root.json"
 SEGMENTS_DONE = "segments/done/"
@@ -82,8 +78,6 @@ CARRIED = "segments/carried-"
 PROGRESS = "progress/"
 WAITING = "waiting.json"
 NOTES = "notes/"
-# Ends the name of receipts that an earlier comparison wrote first.
-TAKEN_OVER = "-taken-over"
 
 # What operators and the pacing write into a ledger that is sealed; it changes how fast a run is, and nothing else.
 UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
@@ -128,12 +122,6 @@ destination_id = Key("destination-{shard_id}")
 packed_id = Key("packed-{shard_id}")
 # Checksums of a shard's entries at the source, for the function that sees the destination.
 source_checksums_prefix = Key("checksums/{shard_id}/")
-# Which entries of a shard had attributes that could not be compared.
-not_told_prefix = Key(NOT_TOLD + "{shard_id}/")
-# Digests by directory of what was verified.
-digests_key = Key(DIGESTS + "{shard_id}-{nonce}.jsonl.gz")
-# The sums of an attempt at a shard for a certificate, and the rows that they are of; without the ending.
-certified_key = Key(CERTIFIED + "{shard_id}/{nonce}")
 # A big file that a segment began, whether the run counts it or not.
 big_file_key = Key(BIG_FILES_BEGUN + "{big_file_id}.json")
 # Outcomes of the big files that one FinishTree or FinishShard settled.
@@ -166,8 +154,6 @@ extras_key = Key("outcomes/extras/{segment_id}-{nonce}.jsonl.gz")
 deletion_key = Key("deletions/{shard_id}.jsonl.gz")
 # Which extras of a shard were looked for at the source, for the function that sees the destination.
 source_looks_key = Key("deletions/looks/{shard_id}.json")
-# Which shards hold what an attempt at a verification shard proved, in a move.
-proven_key = Key(PROVEN + "{shard_id}/{name}.json")
 # Listed names of files that have several hard links.
 listed_names_key = Key(LISTED_NAMES + "{segment_id}-{nonce}-{number:04d}.jsonl.gz")
 # The same names, brought together by file.
@@ -183,7 +169,6 @@ phase_key = Key("phases/{phase}.json")
 # The runs at work at another mount when an end was checked, which were not fenced.
 other_runs_key = Key("fencing/fenced-except-{field}.json")
 
-_WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 # Chosen: two bounds in hex, each a component of a key that a file of that name can hold.
 _BOUND_BYTES = 120
 
@@ -203,17 +188,6 @@ def made_bounds(key: str) -> tuple[bytes, bytes]:
     """How the first and the last path of a ``made_key`` begin. Raises ``ValueError`` for another key."""
     first, last = key.removeprefix(MADE).split("/")[:2]
     return bytes.fromhex(first), bytes.fromhex(last)
-
-
-def outcomes_name(nonce: str, number: int, directories: int) -> str:
-    """The name of a file of outcomes. It tells how many directories' attributes belong to it, so none is missed."""
-    return f"{nonce}-{number:04d}{f'-directories-{directories}' if directories else ''}"
-
-
-def directories_beside(key: str) -> tuple[str, int] | None:
-    """The key and the number of the directories' attributes that belong to a file of outcomes, if there are any."""
-    found = _WITH_DIRECTORIES.fullmatch(key)
-    return (f"{DIRECTORIES}{found[1]}-{found[2]}.jsonl.gz", int(found[3])) if found else None
 
 
 def big_file_id(key: str) -> str:

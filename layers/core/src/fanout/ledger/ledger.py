@@ -6,42 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from msgspec import Struct
-
 from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
-from fanout.ledger.documents import Marker, Notes, OutcomeTotals, PhaseBegan, Range, ranges_of
+from fanout.ledger.documents import Marker, Notes, PhaseBegan
 from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.objects import LedgerObjects, Seal
-from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.ledger.shard_order import in_shard_order, shard_rows
-from fanout.model.books import Count, no_counts
 from fanout.model.columns import Listed, count_of
 from fanout.model.entry import Entry
-from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import LedgerBroken
-from fanout.model.outcome import Result
-from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.model.shard import BigFile, Shard
 from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
 _REMOVED_AT_ONCE = 1_000
-
-
-class OutcomeFile(Struct, frozen=True):
-    """One file of a shard's outcomes: its entries, its totals, the seconds that they took, and when they were done."""
-
-    key: str
-    ranges: list[Range]
-    results: dict[Result, Count]
-    seconds: float = 0.0
-    at: float = 0.0
-
-    @property
-    def entries(self) -> int:
-        """How many rows it holds."""
-        return sum(end - first for first, end in self.ranges)
 
 
 class Ledger(LedgerObjects):
@@ -212,50 +191,3 @@ class Ledger(LedgerObjects):
         big = self.read(key, BigFile)
         with self.decoding(key):
             return self._confined.big_file(big)
-
-    def write_outcomes(
-        self,
-        shard_id: str,
-        name: str,
-        outcomes: dict[int, Outcome],
-        counts: dict[Result, Count],
-        seconds: float = 0.0,
-        at: float = 0.0,
-    ) -> None:
-        """Write outcomes by the index of their entry: the rows first, then the file that makes them count.
-
-        ``at`` is when all of them were done.
-        """
-        key = f"{keys.outcomes_prefix(shard_id)}{name}"
-        self.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
-        self.write(f"{key}.json", OutcomeTotals(ranges_of(outcomes), counts, round(seconds, 3), at))
-
-    def write_receipts(self, shard_id: str, name: str, receipts: dict[int, Receipt], copied_bytes: int) -> None:
-        """Write what became of blocks, by their index: the rows first, then the file that makes them count."""
-        key = f"{keys.outcomes_prefix(shard_id)}{name}"
-        self.write_rows(f"{key}.jsonl.gz", (receipt_row(receipt) for receipt in receipts.values()))
-        self.write(f"{key}.json", OutcomeTotals(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}))
-
-    def read_receipts(self, shard_id: str) -> dict[int, Receipt]:
-        """The outcomes of a shard's blocks; a block that any attempt wrote counts as written."""
-        receipts: dict[int, Receipt] = {}
-        for file in self.outcome_files(shard_id):
-            for receipt in self.read_rows_as(file.key, receipt_from_row, file.entries):
-                known = receipts.get(receipt.index)
-                if known is None or known.reason is not None:
-                    receipts[receipt.index] = receipt
-        return receipts
-
-    def outcome_files(self, shard_id: str) -> list[OutcomeFile]:
-        """The files of a shard's outcomes that count, in the order of their names."""
-        found = []
-        for key in self.keys(keys.outcomes_prefix(shard_id)):
-            if key.endswith(".json"):
-                totals = self.read(key, OutcomeTotals)
-                results = no_counts() | totals.outcomes
-                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", totals.ranges, results, totals.seconds, totals.at))
-        return found
-
-    def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:
-        """The rows of a file of outcomes, each with its entry's index."""
-        return self.read_rows_as(file.key, indexed_outcome_from_row, file.entries)

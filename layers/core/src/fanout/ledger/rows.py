@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
@@ -118,6 +119,10 @@ def outcome_row(outcome: Outcome, index: int | None = None) -> Json:
         row["crc64nvme"] = outcome.crc64nvme
     if outcome.seconds is not None:
         row["seconds"] = round(outcome.seconds, 4)
+    if outcome.digests is not None:
+        row["digests"] = [f"{one:x}" for one in outcome.digests]
+    if outcome.certified is not None:
+        row["certified"] = outcome.certified
     return row
 
 
@@ -131,12 +136,30 @@ def outcome_from_row(row: Json) -> Outcome:
         message=row.get("message", ""),
         crc64nvme=row.get("crc64nvme"),
         seconds=row.get("seconds"),
+        digests=_digests(row["digests"]) if "digests" in row else None,
+        certified=_certified(row["certified"]) if "certified" in row else None,
     )
 
 
+def _digests(row: list[str]) -> tuple[int, int]:
+    source, destination = row
+    return int(source, 16), int(destination, 16)
+
+
+def _certified(row: list[str]) -> tuple[str, str]:
+    kind, sha256 = row
+    return kind, sha256
+
+
+def big_file_outcome_row(big_file_id: str, outcome: Outcome, at: float) -> Json:
+    """The outcome of a big file, of which no record is, and by when it was settled, in seconds since 1970."""
+    row = {"id": big_file_id, "at": at, **outcome_row(outcome)}
+    return row | {"unread": dict(outcome.unread)} if outcome.unread else row
+
+
 def big_file_outcome_from_row(row: Json) -> tuple[str, Outcome]:
-    """The id of a big file, and its outcome."""
-    return row["id"], outcome_from_row(row)
+    """The id of a big file, and its outcome, with what was not read of its metadata."""
+    return row["id"], replace(outcome_from_row(row), unread=tuple(row.get("unread", {}).items()))
 
 
 def big_file_time_from_row(row: Json) -> tuple[str, float]:

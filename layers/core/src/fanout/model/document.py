@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 Json = dict[str, Any]
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DIGITS = 40
 _BOUND = 10**DIGITS
 

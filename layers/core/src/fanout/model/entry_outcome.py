@@ -17,7 +17,9 @@ class Outcome(Struct, frozen=True):
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
     writes it (base64 of 8 big-endian bytes), ``seconds`` the time from the entry's turn in the function that copied it
     to its outcome; ``None`` where nothing measured it. ``unread`` is what was not read of an object's metadata, each
-    with its text; no row holds it.
+    with its text; no row of a shard holds it, but the record of the attempt. ``digests`` are those of the entry at the
+    source and at the destination where its checksum alone does not give both; ``certified`` is the kind of what was
+    hashed for a certificate, and its SHA-256.
     """
 
     path: str
@@ -29,6 +31,8 @@ class Outcome(Struct, frozen=True):
     crc64nvme: str | None = None
     seconds: float | None = None
     unread: tuple[tuple[str, str], ...] = ()
+    digests: tuple[int, int] | None = None
+    certified: tuple[str, str] | None = None
 
     @classmethod
     def done(

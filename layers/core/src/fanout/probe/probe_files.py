@@ -10,7 +10,7 @@ from fanout.efs.probe_result import Experiment, Sync
 from fanout.ports.probe import ProbeDirectory, ProbeFile
 from fanout.probe.experiments import Point, file_cost
 from fanout.probe.probe_work import Effort
-from fanout.probe.samples import Record
+from fanout.probe.samples import Timed
 
 
 @cache
@@ -24,11 +24,11 @@ def directories_of(place: str, point: Point) -> list[str]:
     return [f"{place}/{number}" for number in range(point.directories)]
 
 
-def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort) -> Callable[[int], Iterator[Record]]:
+def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort) -> Callable[[int], Iterator[Timed]]:
     """The work of a thread that writes files: a record each, from before its creation until its close."""
     places = directories_of(place, point)
 
-    def work(thread: int) -> Iterator[Record]:
+    def work(thread: int) -> Iterator[Timed]:
         for number in range(point.files):
             if effort.is_over or not effort.allowance.take(file_cost(point.file_bytes)):
                 return
@@ -40,18 +40,18 @@ def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort)
             finally:
                 file.close()
             if whole:
-                yield Record(began, effort.clock.now(), point.file_bytes)
+                yield Timed(began, effort.clock.now(), point.file_bytes)
 
     return work
 
 
 def creating(
     directory: ProbeDirectory, place: str, point: Point, effort: Effort, experiment: Experiment
-) -> Callable[[int], Iterator[Record]]:
+) -> Callable[[int], Iterator[Timed]]:
     """The work of a thread that creates empty files. The latency covers the creation alone; the rate also the close."""
     places = directories_of(place, point)
 
-    def work(thread: int) -> Iterator[Record]:
+    def work(thread: int) -> Iterator[Timed]:
         for number in range(point.files):
             if effort.is_over or not effort.allowance.take(file_cost(0)):
                 return
@@ -59,21 +59,21 @@ def creating(
             file = directory.create(f"{places[thread % len(places)]}/{directory.client}-{thread:02d}-{number:05d}")
             created = effort.clock.now()
             file.close()
-            yield Record(began, created if experiment is Experiment.CREATE_LATENCY else effort.clock.now(), 0)
+            yield Timed(began, created if experiment is Experiment.CREATE_LATENCY else effort.clock.now(), 0)
 
     return work
 
 
 def ranging(
     directory: ProbeDirectory, path: str, first: int, point: Point, effort: Effort
-) -> Callable[[int], Iterator[Record]]:
+) -> Callable[[int], Iterator[Timed]]:
     """The work of a thread that writes a range of one file from ``first`` on. A record covers all bytes synced at once.
 
     A sync waits for the writes of all threads of a client into the file, so there is one in half of the time.
     """
     together = max(1, int(effort.rate * effort.left_seconds / 2 / point.threads / point.file_bytes))
 
-    def work(thread: int) -> Iterator[Record]:
+    def work(thread: int) -> Iterator[Timed]:
         file = directory.create(path, shared=True)
         try:
             for begin in range(0, point.files, together):
@@ -87,7 +87,7 @@ def ranging(
                 if not size:
                     return
                 file.sync()
-                yield Record(began, effort.clock.now(), size)
+                yield Timed(began, effort.clock.now(), size)
         finally:
             file.close()
 
@@ -96,10 +96,10 @@ def ranging(
 
 def reading(
     directory: ProbeDirectory, paths: deque[str], point: Point, effort: Effort
-) -> Callable[[int], Iterator[Record]]:
+) -> Callable[[int], Iterator[Timed]]:
     """The work of a thread that reads files, each once with a record; the client must keep none in its cache."""
 
-    def work(_thread: int) -> Iterator[Record]:
+    def work(_thread: int) -> Iterator[Timed]:
         while paths and not effort.is_over:
             try:
                 path = paths.popleft()
@@ -115,7 +115,7 @@ def reading(
                     if length < point.io_bytes:
                         break
                 if size:
-                    yield Record(began, effort.clock.now(), size)
+                    yield Timed(began, effort.clock.now(), size)
             finally:
                 file.close()
 

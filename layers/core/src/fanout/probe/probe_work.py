@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from fanout.ports.clock import Clock
-from fanout.probe.samples import Record
+from fanout.probe.samples import Timed
 from fanout.work.progress import FILES, moved
 
 
@@ -57,13 +57,13 @@ class Effort:
         return self.stopped or self.clock.now() >= self.ends_at
 
 
-def at_once(threads: int, work: Callable[[int], Iterator[Record]], effort: Effort) -> list[Record]:
+def at_once(threads: int, work: Callable[[int], Iterator[Timed]], effort: Effort) -> list[Timed]:
     """Let so many threads work; returns what they recorded until all of them ended, or the time is up.
 
     A thread that a file system does not answer is left behind: it begins nothing new, and what it took counts.
     Raises what a thread raises.
     """
-    records: list[Record] = []
+    records: list[Timed] = []
     start = threading.Barrier(threads)
 
     def run(thread: int) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 SLICES = 8
 
 
-class Record(NamedTuple):
+class Timed(NamedTuple):
     """A file or block: its begin and end in seconds since 1970, and its bytes."""
 
     began: float
@@ -39,7 +39,7 @@ class Samples(Struct):
     bytes: int
     values: list[list[float]]
     why_not: list[str]
-    records: list[Record] = field(default_factory=list)
+    records: list[Timed] = field(default_factory=list)
     cold: bool | None = None
     problem: NoSamples | None = None
 
@@ -61,26 +61,26 @@ def spread_of(values: Sequence[float]) -> Spread | None:
     return Spread(median(values), lower, upper, min(values), max(values), len(values))
 
 
-def rate_of(records: Sequence[Record]) -> float | None:
+def rate_of(records: Sequence[Timed]) -> float | None:
     """Bytes a second from the first begin to the last end; ``None`` if nothing was moved, or in no time."""
     seconds = _seconds(records)
     size = sum(record.bytes for record in records)
     return size / seconds if size and seconds > 0 else None
 
 
-def frequency_of(records: Sequence[Record]) -> float | None:
+def frequency_of(records: Sequence[Timed]) -> float | None:
     """Records a second, likewise."""
     seconds = _seconds(records)
     return len(records) / seconds if seconds > 0 else None
 
 
-def _seconds(records: Sequence[Record]) -> float:
+def _seconds(records: Sequence[Timed]) -> float:
     if not records:
         return 0.0
     return max(record.ended for record in records) - min(record.began for record in records)
 
 
-def rates_together(members: Sequence[Sequence[Record]], slices: int = SLICES) -> list[float]:
+def rates_together(members: Sequence[Sequence[Timed]], slices: int = SLICES) -> list[float]:
     """The joint rate of several functions, in bytes a second, for each part of the time in which all of them worked.
 
     A record's bytes count as moved evenly from its begin to its end. Empty if one did nothing, or they never worked
@@ -97,7 +97,7 @@ def rates_together(members: Sequence[Sequence[Record]], slices: int = SLICES) ->
     return [_moved(every, begin + k * width, begin + (k + 1) * width) / width for k in range(slices)]
 
 
-def _moved(records: Sequence[Record], begin: float, end: float) -> float:
+def _moved(records: Sequence[Timed], begin: float, end: float) -> float:
     """Bytes that were moved between two times."""
     moved = 0.0
     for record in records:

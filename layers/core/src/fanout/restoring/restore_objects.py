@@ -33,6 +33,7 @@ from fanout.ports.s3_services import ObjectArchive, ObjectLook
 from fanout.request.plan import Plan
 from fanout.shards.held import COPIES_AT_ONCE, HeldProgress, asked_back, copies_key, progress_key
 from fanout.shards.partitioned import MapItem, shards_of
+from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
@@ -214,7 +215,7 @@ class _Visit:
         """The entries that have no outcome, or the big file that the shard is a part of."""
         ledger, shard = self._context.ledger, self._shard
         if shard.blocks is not None:
-            if len(ledger.read_receipts(shard.id)) < shard.items:
+            if len(read_receipts(shard.id, ledger)) < shard.items:
                 yield 0, ledger.read_big_file(shard.key).entry
             return
         settled = settled_indexes(shard, ledger)
@@ -249,6 +250,6 @@ class _Visit:
         if shard.blocks is None:
             writer.add(index, Outcome.because(entry, error.reason, error.message), [])
             return
-        known = ledger.read_receipts(shard.id)
+        known = read_receipts(shard.id, ledger)
         failed = {one: failed_block(one, error) for one in range(*shard.blocks) if one not in known}
-        ledger.write_receipts(shard.id, f"{self._context.nonce}-restore", failed, 0)
+        write_receipts(shard.id, f"{self._context.nonce}-restore", failed, 0, ledger)

@@ -37,8 +37,8 @@ from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of, pinned_anew
 from fanout.resuming.taken_over import ChangesSince, DoneEntry, TakenOver
-from fanout.shards.done_earlier import is_to_verify
 from fanout.shards.held import look_at_held
+from fanout.shards.shard_results import is_to_verify
 from fanout.work.context import Context
 
 _HELD = frozenset(one for one in Reason if one.is_held)

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.ledger.documents import PhaseBegan, RawRequest
+from fanout.ledger.documents import PhaseBegan, RawRequest, indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.listed_outcomes import OUTCOMES_PER_FILE
@@ -23,6 +23,7 @@ from fanout.request.units import parse_time
 from fanout.resuming import rules
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
+from fanout.shards.record import each_once, records
 from fanout.shards.round_records import (
     ListingResults,
     SegmentRecord,
@@ -216,10 +217,9 @@ def timed_outcomes_of(shard_id: str, ledger: Ledger) -> tuple[dict[int, Outcome]
 
     Of several attempts, which may all have copied, the last one's time counts.
     """
-    outcomes: dict[int, Outcome] = {}
+    found = records(shard_id, ledger)
+    outcomes = {index: outcome for _, index, outcome in each_once(found, ledger)}
     times: dict[int, float] = {}
-    for file in ledger.outcome_files(shard_id):
-        for index, outcome in ledger.read_outcomes(file):
-            outcomes[index] = rules.better(outcomes.get(index), outcome)
-            times[index] = max(file.at, times.get(index, 0.0))
-    return outcomes, times
+    for record in found:
+        times |= {index: max(record.at, times.get(index, 0.0)) for index in indexes_of(record.ranges)}
+    return outcomes, {index: times.get(index, 0.0) for index in outcomes}

@@ -34,7 +34,7 @@ from fanout.listing.deciding.decisions import may_be_same_kind, times_agree
 from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
-from fanout.model.outcome import TROUBLE, Reason, Result
+from fanout.model.outcome import Reason, Result
 from fanout.model.path_rules import PlainName
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
@@ -127,11 +127,6 @@ def carried(outcome: Outcome) -> tuple[Reason, str] | None:
     if outcome.result is Result.COPIED or outcome.reason is None:
         return Reason.DONE_EARLIER, ""
     return outcome.reason, outcome.message
-
-
-def better(known: Outcome | None, other: Outcome) -> Outcome:
-    """The outcome that counts of two attempts at one entry: one that is done counts most, as in the books."""
-    return other if known is None or known.result in TROUBLE else known
 
 
 def chunks(parts: Iterable[tuple[CarriedPart, int]]) -> Iterator[list[CarriedPart]]:

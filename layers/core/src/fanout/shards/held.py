@@ -25,13 +25,6 @@ _BACK = "restores/"
 _PROGRESS = "restores/stand-"
 # Where S3 brings them back from, for people.
 BACK_FROM = "the archive"
-# The entries that a verification could not read because they are held.
-HELD = "archived/"
-
-
-def held_prefix(shard_id: str) -> str:
-    """Which entries of a shard a verification could not read because they are held."""
-    return f"{HELD}{shard_id}/"
 
 
 def copies_key(at: float, nonce: str) -> str:

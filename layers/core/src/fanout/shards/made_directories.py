@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.shards.record import all_records
 from fanout.shards.round_records import rounds_done
 
 
@@ -33,7 +34,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
 def made_directories(ledger: Ledger) -> dict[str, int | None]:
     """The files in their order, those taken over from an earlier run first, each with its rows if that is known.
 
-    Raises ``LedgerBroken`` if one is missing: the names of the files of outcomes and the rounds say which there are.
+    Raises ``LedgerBroken`` if one is missing: the records of copies and the rounds say which there are.
     """
     carried = [key for done in rounds_done(ledger) for key in done.directories]
     return directories_held(carried, ledger)
@@ -41,7 +42,11 @@ def made_directories(ledger: Ledger) -> dict[str, int | None]:
 
 def directories_held(carried: Iterable[str], ledger: Ledger) -> dict[str, int | None]:
     """The same, where the files that were taken over are known."""
-    rows = dict(found for key in ledger.keys(keys.OUTCOMES) if (found := keys.directories_beside(key)))
+    rows = {
+        f"{keys.DIRECTORIES}{record.shard_id}-{record.name}.jsonl.gz": record.directories
+        for record in all_records(ledger)
+        if record.directories
+    }
     held = [key for key in ledger.keys(keys.DIRECTORIES) if key.endswith(".jsonl.gz")]
     missing = {*rows, *carried}.difference(held)
     if missing:

@@ -2,28 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.ledger import keys
-from fanout.ledger.documents import disjoint, indexes_of
-from fanout.ledger.ledger import Ledger, OutcomeFile
+from fanout.ledger.documents import Range, indexes_of
+from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
-from fanout.model.books import Count, no_counts, tally
+from fanout.model.books import Count, tally
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
+from fanout.shards.found_sums import BothDigests, both_digests
+from fanout.shards.record import (
+    EXAMPLES,
+    Record,
+    are_disjoint,
+    each_once,
+    example,
+    records,
+    settled,
+)
 from fanout.shards.round_records import rounds_done
 
 
+class Unread(Struct, frozen=True):
+    """How many entries have the same unread metadata, and examples."""
+
+    entries: int
+    examples: tuple[str, ...]
+
+    def __add__(self, other: Unread) -> Unread:
+        examples = sorted({*self.examples, *other.examples})[:EXAMPLES]
+        return Unread(self.entries + other.entries, tuple(examples))
+
+
+class RecordSums(Struct, frozen=True):
+    """The sums of records over shards, each entry once; the fields are those of ``Record``."""
+
+    not_told: int = 0
+    held: int = 0
+    digests: BothDigests = BothDigests()
+    unread: dict[str, Unread] = {}
+
+    def __add__(self, other: RecordSums) -> RecordSums:
+        unread = dict(self.unread)
+        for what, found in other.unread.items():
+            unread[what] = unread[what] + found if what in unread else found
+        return RecordSums(self.not_told + other.not_told, self.held + other.held, self.digests + other.digests, unread)
+
+
+def unread_of(outcomes: Iterable[Outcome]) -> RecordSums:
+    """The sums of outcomes that no record is about, as those of big files."""
+    sums = RecordSums()
+    for outcome in outcomes:
+        if outcome.unread:
+            found = {what: Unread(1, (example(what, outcome),)) for what, _ in outcome.unread}
+            sums += RecordSums(unread=found)
+    return sums
+
+
+def sums_of(found: Sequence[Record], ledger: Ledger) -> RecordSums:
+    """The sums of the records of one shard. Where two overlap, their rows show which of them has an entry."""
+    if are_disjoint(found):
+        return sum((_sums(record) for record in found), RecordSums())
+    counting: defaultdict[str, set[int]] = defaultdict(set)
+    compared = []
+    for record, index, outcome in each_once(found, ledger):
+        counting[record.key].add(index)
+        if record.digests is not None:
+            compared.append(outcome)
+    sums = RecordSums(digests=both_digests(compared))
+    for record in found:
+        sums += replace(_sums(record, counting[record.key]), digests=BothDigests())
+    return sums
+
+
+def _sums(record: Record, only: Collection[int] | None = None) -> RecordSums:
+    """The sums of one record, or of ``only`` these entries of it."""
+    if not (record.not_told or record.held or record.unread or record.digests):
+        return RecordSums()
+
+    def counts(ranges: list[Range]) -> int:
+        return len(indexes_of(ranges) if only is None else indexes_of(ranges).intersection(only))
+
+    found = {one.what: Unread(counts(one.ranges), tuple(one.examples)) for one in record.unread}
+    return RecordSums(
+        counts(record.not_told),
+        counts(record.held),
+        record.digests or BothDigests(),
+        {what: one for what, one in found.items() if one.entries},
+    )
+
+
+def unread_notes(sums: RecordSums, only: str = "") -> list[str]:
+    """A note for each finding, or for one alone: how many entries, and examples."""
+    return [
+        f"{what}: {one.entries:,}, for example {'; '.join(one.examples)}"
+        for what, one in sorted(sums.unread.items())
+        if only in ("", what)
+    ]
+
+
 class ShardResult(Struct, frozen=True):
-    """A shard's totals, the outcomes that need attention, and the seconds that all attempts took."""
+    """A shard's totals, the outcomes that need attention, the seconds that all attempts took, and their sums."""
 
     results: dict[Result, Count]
     failures: list[Outcome]
     seconds: float = 0.0
+    sums: RecordSums = RecordSums()
 
 
 class Absent(Struct, frozen=True):
@@ -45,31 +136,23 @@ def shard_result(shard: Shard, ledger: Ledger, absent: Absent = SHARD_FAILED) ->
 
     An entry without an outcome is failed for the reason ``absent``: nothing that was listed is lost in silence.
     """
-    files = ledger.outcome_files(shard.id)
-    seconds = sum(file.seconds for file in files)
-    if _covered(files) < shard.entries or not disjoint(file.ranges for file in files):
-        return result_of(_by_entry(shard, files, ledger, absent).values(), seconds)
-    results = no_counts()
-    for file in files:
-        results = {result: results[result] + file.results[result] for result in Result}
-    return ShardResult(results, list(_wanted(files, ledger, TROUBLE)), seconds)
+    found = records(shard.id, ledger)
+    lacking = list(_lacking(shard, found, ledger, absent))
+    if are_disjoint(found):
+        results = tally(lacking)
+        for record in found:
+            results = {result: count + record.results[result] for result, count in results.items()}
+        failures = [outcome for _, _, outcome in each_once(found, ledger, TROUBLE)] + lacking
+    else:
+        outcomes = [outcome for _, _, outcome in each_once(found, ledger)] + lacking
+        results, failures = tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE]
+    return ShardResult(results, failures, sum(record.seconds for record in found), sums_of(found, ledger))
 
 
-def _covered(files: list[OutcomeFile]) -> int:
-    """How many entries have an outcome."""
-    return len(set().union(*(indexes_of(file.ranges) for file in files)))
-
-
-def _wanted(files: list[OutcomeFile], ledger: Ledger, wanted: Collection[Result]) -> Iterator[Outcome]:
-    """The outcomes of these results; files whose totals show none of them are not read."""
-    for file in files:
-        if any(file.results[result].entries for result in wanted):
-            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in wanted)
-
-
-def result_of(outcomes: Collection[Outcome], seconds: float = 0.0) -> ShardResult:
+def result_of(outcomes: Collection[Outcome]) -> ShardResult:
     """The totals of outcomes, each of another entry, and those that need attention."""
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE], seconds)
+    failures = [outcome for outcome in outcomes if outcome.result in TROUBLE]
+    return ShardResult(tally(outcomes), failures, sums=unread_of(outcomes))
 
 
 def shard_outcomes(
@@ -77,30 +160,22 @@ def shard_outcomes(
 ) -> Iterator[Outcome]:
     """The outcomes of a shard's entries that are ``wanted``, each entry once; holds one shard at most.
 
-    An entry without an outcome is failed for the reason ``absent``, and left out without one. Files whose totals show
-    none of the wanted outcomes are not read.
+    An entry without an outcome is failed for the reason ``absent``, and left out without one. Rows of records that
+    show none of the wanted outcomes are not read.
     """
-    files = ledger.outcome_files(shard.id)
-    if (absent is not None and _covered(files) < shard.entries) or not disjoint(file.ranges for file in files):
-        outcomes = _by_entry(shard, files, ledger, absent).values()
-        yield from (outcome for outcome in outcomes if outcome.result in wanted)
-    else:
-        yield from _wanted(files, ledger, wanted)
+    found = records(shard.id, ledger)
+    yield from (outcome for _, _, outcome in each_once(found, ledger, wanted))
+    if absent is not None and absent.reason.result in wanted:
+        yield from _lacking(shard, found, ledger, absent)
 
 
-def _by_entry(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent | None) -> dict[int, Outcome]:
-    """Attempts that ran at the same time may both have an outcome for an entry: a copy counts before a failure."""
-    outcomes: dict[int, Outcome] = {}
-    for file in files:
-        for index, outcome in ledger.read_outcomes(file):
-            known = outcomes.get(index)
-            if known is None or known.result in TROUBLE:
-                outcomes[index] = outcome
-    if len(outcomes) < shard.entries and absent is not None:
+def _lacking(shard: Shard, found: Sequence[Record], ledger: Ledger, absent: Absent) -> Iterator[Outcome]:
+    """The outcomes of entries that have none."""
+    known = settled(found)
+    if len(known) < shard.entries:
         for index, entry in enumerate(ledger.read_shard(shard)):
-            if index not in outcomes:
-                outcomes[index] = absent.outcome(entry)
-    return outcomes
+            if index not in known:
+                yield absent.outcome(entry)
 
 
 def big_file_results(ledger: Ledger, absent: Absent = SHARD_FAILED) -> ShardResult:
@@ -137,3 +212,8 @@ def big_file_times(ledger: Ledger) -> dict[str, float]:
         for big_file_id, at in ledger.read_rows_as(key, big_file_time_from_row):
             times[big_file_id] = max(at, times.get(big_file_id, 0.0))
     return times
+
+
+def is_to_verify(shard: Shard, outcome: Outcome) -> bool:
+    """Whether ``verify: copied`` is about an entry of a shard: it was copied, by this run or by an earlier one."""
+    return outcome.result is Result.COPIED or (shard.done and outcome.reason is Reason.DONE_EARLIER)

@@ -13,6 +13,7 @@ from fanout.model.document import Json
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
+from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.attempts import TaskProgress, noted
 from fanout.shards.tasks.forecast_threads import threads_of
 from fanout.shards.tasks.outcome_writer import settled_indexes
@@ -106,10 +107,10 @@ def _unpack_blocks(shard: Shard, context: Context) -> tuple[TaskProgress, bool]:
     task = ShardTask("copy", "copied", shard, context)
     ledger = task.ledger
     big = ledger.read_big_file(shard.key)
-    packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
+    packed, known = read_receipts(keys.packed_id(shard.id), ledger), read_receipts(shard.id, ledger)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
     if failed:
-        ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
+        write_receipts(shard.id, f"{context.nonce}-source", failed, 0, ledger)
     ready = [index for index, one in packed.items() if one.reason is None]
     source = StagedBlocksTree(ledger.staged(), shard.id, big, packed)
     target = context.destination(task.plan).open_blocks(big.entry.placed, big.token)

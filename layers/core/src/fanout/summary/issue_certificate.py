@@ -127,7 +127,7 @@ def _sums(proof: Ledger, said: Verified) -> TreeSums:
     most = verified.compared
     for tree in (sums.source, sums.destination):
         if tree.bytes != most.bytes or tree.entries > most.entries:  # directories are compared, and are in no sum
-            raise proof.broken(keys.CERTIFIED, f"sums up {tree.entries} entries, of {most.entries} that were compared")
+            raise proof.broken(keys.OUTCOMES, f"sums up {tree.entries} entries, of {most.entries} that were compared")
     return sums
 
 

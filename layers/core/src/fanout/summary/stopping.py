@@ -29,8 +29,8 @@ from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.partitioned import is_partitioned
+from fanout.shards.record import all_records, records
 from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult
-from fanout.verifying.moved import Proven
 
 _LIMITS = {OutOfTime.__name__: "limits.max_seconds", OutOfBudget.__name__: "limits.max_dollars"}
 
@@ -110,19 +110,20 @@ def _listed_anew(ledger: Ledger) -> bool:
 
 def _verified_anew(shards: Sequence[Shard], ledger: Ledger) -> bool:
     """Whether a copy was verified: none is a second time, unless it is there no more."""
-    files = (file for shard in shards for file in ledger.outcome_files(keys.verified_id(shard.id)))
-    return any(file.results[Result.COPIED].entries for file in files)
+    found = (record for shard in shards for record in records(keys.verified_id(shard.id), ledger))
+    return any(record.results[Result.COPIED].entries for record in found)
 
 
 def _proven_anew(comparison: Ledger) -> bool:
     """Whether the comparison proved an entry, or read a block of one, that no earlier one had."""
-    if any(_read_anew(part, comparison) for parts in parts_of_big_files(comparison).values() for part in parts):
-        return True
-    read = (comparison.read(key, Proven) for key in comparison.keys(keys.PROVEN))
-    return any(sum(shard.entries for shard in found.shards) > found.taken_over for found in read)
-
-
-def _read_anew(part: Shard, comparison: Ledger) -> bool:
-    ids = (keys.source_id(part.id), keys.verified_id(part.id))
-    files = (key for one in ids for key in comparison.keys(keys.outcomes_prefix(one)))
-    return any(keys.TAKEN_OVER not in key for key in files)
+    blocks = {
+        one(part.id)
+        for parts in parts_of_big_files(comparison).values()
+        for part in parts
+        for one in (keys.source_id, keys.verified_id)
+    }
+    return any(
+        (record.entries if record.shard_id in blocks else record.proven.entries if record.proven else 0)
+        > record.taken_over
+        for record in all_records(comparison)
+    )

@@ -12,7 +12,6 @@ from contextlib import closing
 from fanout.certificate.content_digest import digest_of_zeros
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.listing.deciding.unread import unread
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.entry import Entry
@@ -20,9 +19,9 @@ from fanout.model.errors import AccessDenied, FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, failed_block
 from fanout.ports.tree import Source, Tree
+from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.stored_whole import End, note_stored
@@ -100,15 +99,13 @@ def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: Read
     shard, ledger = task.shard, task.ledger
     assert shard.blocks is not None
     receipts_id = end.receipts_id(shard.id)
-    known = ledger.read_receipts(receipts_id)
+    known = read_receipts(receipts_id, ledger)
     wanted = task.left(((index, index) for index in range(*shard.blocks)), known)
 
     def open_and_note() -> tuple[Source, str]:
         opened, pin = open_end()
         if (0, 0) in wanted:  # before its receipt, so that one who finds this block finds the attributes
             ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
-            if end is End.SOURCE:
-                write_unread_of_big_file(big, task.context.nonce, unread(opened.attributes), ledger)
         return opened, pin
 
     def earlier(pin: str) -> dict[int, Receipt]:
@@ -116,11 +113,9 @@ def _noted(end: End, open_end: _Open, big: BigFile, task: ShardTask, reads: Read
         return earlier_blocks(big, dict(wanted), end.receipts_id, pin, files, ledger)
 
     receipts, taken_over = _checksums(big, open_and_note, earlier, wanted, task, reads)
-    if taken_over:
-        ledger.write_receipts(receipts_id, f"{task.context.nonce}{keys.TAKEN_OVER}", taken_over, 0)
-    if receipts:
-        ledger.write_receipts(receipts_id, task.context.nonce, receipts, 0)
-    done = [*receipts, *taken_over]
+    done = taken_over | receipts
+    if done:
+        write_receipts(receipts_id, task.context.nonce, done, 0, ledger, taken_over=len(taken_over))
     return task.progress(len(done), Count(0, sum(big.block(index)[1] for index in done)))
 
 

@@ -17,15 +17,23 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
+from fanout.shards.found_sums import entry_digest, with_digests
+from fanout.shards.record import read_receipts
 from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
-from fanout.verifying.digests import entry_digest
-from fanout.verifying.not_holdable import let_go
 from fanout.verifying.sums.seen import Seen
 from fanout.verifying.sums.stored_whole import End, StoredWhole
 from fanout.verifying.tags import TagsSeen
-from fanout.verifying.verifier import ComparedEntry, attributes_known, differences_of, not_read, proof_of, worst
+from fanout.verifying.verifier import (
+    ComparedEntry,
+    attributes_known,
+    differences_of,
+    not_read,
+    proof_of,
+    said_of,
+    worst,
+)
 from fanout.verifying.verify_rules import compares_tags, rules_of
 
 
@@ -73,12 +81,13 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
     problem = problem or _problem_of_tags(big, ledger, plan)
     proof = None
     if problem is None:
-        outcome = replace(Outcome.done(entry, Result.UNCHANGED, seen[0].crc64nvme), unread=_let_go(entry, *seen, rules))
+        outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].crc64nvme)
         proof = proof_of(entry, seen[0])
     else:
         outcome = Outcome.because(entry, *problem)
-    digests = [entry_digest(entry, one.content) for one in seen]
-    return ComparedEntry(outcome, digests[0], digests[1], known, bool(entry.inode), proof, next(iter(there.pins), ""))
+    outcome = replace(outcome, unread=_said(entry, *seen, outcome, rules))
+    outcome = with_digests(outcome, *(entry_digest(entry.path, entry.kind, entry.size, one.content) for one in seen))
+    return ComparedEntry(outcome, known, bool(entry.inode), proof, next(iter(there.pins), ""))
 
 
 def _problem_of_tags(big: BigFile, ledger: Ledger, plan: Plan) -> tuple[Reason, str] | None:
@@ -90,10 +99,10 @@ def _problem_of_tags(big: BigFile, ledger: Ledger, plan: Plan) -> tuple[Reason, 
     return None if seen.reason is None else (seen.reason, seen.message)
 
 
-def _let_go(entry: Entry, here: Seen, there: Seen, rules: Rules | None) -> tuple[tuple[str, str], ...]:
+def _said(entry: Entry, here: Seen, there: Seen, outcome: Outcome, rules: Rules | None) -> tuple[tuple[str, str], ...]:
     if rules is None or here.attributes is None:
         return ()
-    return let_go(entry, here.attributes, rules, there.attributes)
+    return tuple(said_of(entry, here.attributes, there.attributes, outcome, rules))
 
 
 class _BigFileEnd(Struct, frozen=True):
@@ -139,5 +148,5 @@ def _seen(big: BigFile, end: End, receipts: list[Receipt], ledger: Ledger) -> Se
 def _receipts(ledger: Ledger, ids: list[str]) -> list[Receipt]:
     found: dict[int, Receipt] = {}
     for one in ids:
-        found |= ledger.read_receipts(one)
+        found |= read_receipts(one, ledger)
     return [found[index] for index in sorted(found)]

@@ -37,7 +37,6 @@ from msgspec.structs import replace
 from fanout.ledger import keys
 from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import indexed_outcome_from_row
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.outcome import Result
 from fanout.model.path_rules import PlainName
@@ -46,10 +45,10 @@ from fanout.request.plan import Plan
 from fanout.request.request import fields_up_to
 from fanout.request.traits import Decides
 from fanout.shards.big_files import parts_of_big_files
-from fanout.shards.tasks.unread_entries import indexes_said
-from fanout.verifying.moved import Proven, is_copy_of
+from fanout.shards.record import Proven, all_records, read_receipts, read_record, record_keys, rows_of
+from fanout.verifying.moved import is_copy_of
 from fanout.verifying.not_holdable import LET_GO
-from fanout.verifying.verify_rules import Indexes, rules_of
+from fanout.verifying.verify_rules import rules_of
 
 
 class EarlierPart(Struct, frozen=True):
@@ -76,7 +75,7 @@ def is_listed_as(listed: Entry, before: Entry) -> bool:
 
 def big_files_of(earlier: Ledger) -> Iterator[EarlierBigFile]:
     """The big files of which an earlier comparison read blocks."""
-    read = {key.removeprefix(keys.OUTCOMES).partition("/")[0] for key in earlier.keys(keys.OUTCOMES)}
+    read = {key.removeprefix(keys.OUTCOMES).partition("/")[0] for key in record_keys(earlier)}
     found: dict[str, list[EarlierPart]] = {}
     for key, shards in parts_of_big_files(earlier).items():
         begun = [one for one in shards if read & {keys.source_id(one.id), keys.verified_id(one.id)}]
@@ -109,7 +108,7 @@ def earlier_blocks(
             continue
         for part in file.parts:
             if any(part.first <= index < part.end for index in wanted):
-                for index, receipt in earlier.read_receipts(receipts_id(part.shard_id)).items():
+                for index, receipt in read_receipts(receipts_id(part.shard_id), earlier).items():
                     if index in wanted and receipt.reason is None and receipt.etag == pin:
                         found.setdefault(index, receipt)
     return found
@@ -119,11 +118,11 @@ _READS_IN_FLIGHT = 32
 
 
 class ProofFile(Struct, frozen=True):
-    """The proofs that one attempt at a shard of an earlier comparison wrote, and the range of their paths."""
+    """The proofs of one record of an earlier comparison, by its shard and its name, and the range of their paths."""
 
     run_id: PlainName
     shard_id: PlainName
-    attempt: PlainName
+    name: PlainName
     proven: Proven
 
     def may_hold(self, first: bytes, last: bytes) -> bool:
@@ -184,19 +183,10 @@ def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
 
 
 def _files_of(earlier: Ledger) -> Iterator[ProofFile]:
-    """The files of the attempts at its shards; what was put together is left out."""
-    found = (key.removeprefix(keys.PROVEN).removesuffix(".json").rpartition("/") for key in earlier.keys(keys.PROVEN))
-    outcomes = set(earlier.keys(keys.OUTCOMES))
-    names = [(shard_id, attempt) for shard_id, _, attempt in found if _outcomes_key(shard_id, attempt) in outcomes]
-    with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="proofs") as threads:
-        read = threads.map(lambda name: earlier.read(keys.proven_key(*name), Proven), names)
-        for (shard_id, attempt), proven in zip(names, read, strict=True):
-            if proven.shards:
-                yield ProofFile(earlier.run_id, shard_id, attempt, proven)
-
-
-def _outcomes_key(shard_id: str, attempt: str) -> str:
-    return f"{keys.outcomes_prefix(shard_id)}{attempt}.jsonl.gz"
+    """The records of its shards that name what was proven."""
+    for record in all_records(earlier):
+        if record.proven is not None and record.proven.shards:
+            yield ProofFile(earlier.run_id, record.shard_id, record.name, record.proven)
 
 
 def big_files_before(plan: Plan, ledger: Ledger) -> list[EarlierBigFile]:
@@ -228,10 +218,9 @@ def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[s
 
 
 def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
-    not_told = earlier.find(f"{keys.not_told_prefix(file.shard_id)}{file.attempt}.json", Indexes)
-    untold = indexes_of(not_told.ranges) if not_told is not None else frozenset()
-    lost = indexes_said(LET_GO, file.shard_id, file.attempt, earlier)
-    rows = earlier.read_rows_as(_outcomes_key(file.shard_id, file.attempt), indexed_outcome_from_row)
+    record = read_record(f"{keys.outcomes_prefix(file.shard_id)}{file.name}.json", earlier)
+    untold, lost = indexes_of(record.not_told), record.said(LET_GO)
+    rows = rows_of(record, earlier)
     equal = {
         one.path: (one.crc64nvme, index not in untold, index in lost)
         for index, one in rows

@@ -11,8 +11,6 @@ import os
 from collections.abc import Iterable, Sequence
 from zlib import crc32
 
-from msgspec import Struct
-
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row
@@ -22,27 +20,10 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import Deletion, Shard
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.plan import Plan
+from fanout.shards.record import Proven
 
 # Begins the name of a shard of entries that a move leaves, though they are proven.
 STAYS = "stays-"
-
-
-class Proven(Struct, frozen=True):
-    """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path.
-
-    ``names`` are shards of names of files with several; ``taken_over`` counts what an earlier run had proven.
-    """
-
-    deletions: list[Deletion]
-    first: str = ""
-    last: str = ""
-    taken_over: int = 0
-    names: list[Shard] = []
-
-    @property
-    def shards(self) -> list[Shard]:
-        """The shards of all that was proven."""
-        return [*(one.shard for one in self.deletions), *self.names]
 
 
 def pin_of_copy(found: Found) -> str:
@@ -75,8 +56,11 @@ def pin_of_directory(entry: Entry, seen: Attributes | None, plan: Plan) -> str:
     return permissions_of(seen.mode, seen.uid, seen.gid) if seen.mode is not None else ""
 
 
-def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> Proven:
-    """Write the entries that an attempt found equal; the names of its files hold the shard's id and ``name``."""
+def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger) -> Proven:
+    """Write the entries that were found equal, in files whose names hold the shard's id and ``name``.
+
+    They count where a record names them, or whoever wrote them goes on with the answer.
+    """
     held: dict[str, list[Entry]] = {"files": [], "directories": [], "names": []}
     for entry in equal:
         held["directories" if entry.kind is Kind.DIRECTORY else "names" if entry.inode else "files"].append(entry)
@@ -85,26 +69,20 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
     }
     deletions = [Deletion(shard, kind == "directories") for kind, shard in written.items() if kind != "names"]
     names = [shard for kind, shard in written.items() if kind == "names"]
-    ends = _ends(entry for entries in held.values() for entry in entries)
-    return _written(shard_id, name, Proven(deletions, *ends, taken_over, names), ledger)
+    return Proven(deletions, *_ends(entry for entries in held.values() for entry in entries), names)
 
 
-def write_proofs(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int) -> Proven:
+def write_proofs(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger) -> Proven:
     """The same for the run that resumes one which deletes nothing: one shard, without directories."""
     files = [entry for entry in equal if entry.kind is not Kind.DIRECTORY]
     deletions = [Deletion(write_deletion(f"{shard_id}-{name}", files, ledger), directories=False)] if files else []
-    return _written(shard_id, name, Proven(deletions, *_ends(files), taken_over), ledger)
+    return Proven(deletions, *_ends(files))
 
 
 def _ends(entries: Iterable[Entry]) -> tuple[str, str]:
     """The first and the last path."""
     paths = [entry.path for entry in entries]
     return (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
-
-
-def _written(shard_id: str, name: str, proven: Proven, ledger: Ledger) -> Proven:
-    ledger.write(keys.proven_key(shard_id, name), proven)
-    return proven
 
 
 def stays(shard: Shard) -> bool:

@@ -21,8 +21,8 @@ from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
+from fanout.shards.found_sums import entry_digest, with_digests
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
-from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.not_holdable import let_go, not_holdable
 from fanout.verifying.sums.seen import Seen, UnreadEnd, content_difference, shared
@@ -33,7 +33,7 @@ ToCompare = tuple[Entry, Callable[[], UnreadEnd], Result]
 
 
 class ComparedEntry(Struct, frozen=True):
-    """The outcome of comparing an entry, and its digests at the source and at the destination.
+    """The outcome of comparing an entry, with its digests at both ends.
 
     ``is_told_whole`` is false where the source does not tell all that was to be compared, ``has_names`` true
     for a name of a file with several at the source. ``proof`` is what a certificate needs, ``None`` without one and for
@@ -42,8 +42,6 @@ class ComparedEntry(Struct, frozen=True):
     """
 
     outcome: Outcome
-    source_digest: int
-    destination_digest: int
     is_told_whole: bool = True
     has_names: bool = False
     proof: Proof | None = None
@@ -99,7 +97,7 @@ class Verifier:
             found, refusal = self._found(entry.placed.path, listed)
             here = look.against({} if self.certifies else stored_sums(found))
             if self._skips_symlinks and here.attributes is not None and here.attributes.is_symlink:
-                return ComparedEntry(Outcome.because(entry, Reason.SYMLINK), 0, 0)
+                return ComparedEntry(Outcome.because(entry, Reason.SYMLINK))
             denied = Reason.NOT_VERIFIED
             if refusal is not None:
                 raise refusal
@@ -117,9 +115,10 @@ class Verifier:
         held = None if problem is None else self._held(entry)
         if held is not None:
             return not_read(entry, held.reason, held.message)
-        there_digest = 0
-        if found is not None:
-            there_digest = entry_digest(replace(entry, size=found.entry.size), there.content)
+        digest = there_digest = entry_digest(entry.path, entry.kind, entry.size, here.content)
+        if problem is not None:
+            size = None if found is None else found.entry.size
+            there_digest = 0 if size is None else entry_digest(entry.path, entry.kind, size, there.content)
         proof = None
         if problem is None:
             outcome = Outcome.done(entry, result, here.crc64nvme or None)
@@ -127,11 +126,12 @@ class Verifier:
         else:
             outcome = Outcome.because(entry, *problem, left_out=self._left_out)
         if self.rules is not None and here.attributes is not None:
-            said = _said(entry, here.attributes, there.attributes, outcome, self.rules)
+            said = said_of(entry, here.attributes, there.attributes, outcome, self.rules)
             outcome = replace(outcome, unread=tuple(said))
         known = attributes_known(entry, here, self.rules)
-        here_digest, copy = entry_digest(entry, here.content), "" if found is None else pin_of_copy(found)
-        return ComparedEntry(outcome, here_digest, there_digest, known, bool(entry.inode), proof, copy, here.attributes)
+        outcome = with_digests(outcome, digest, there_digest)
+        copy = "" if found is None else pin_of_copy(found)
+        return ComparedEntry(outcome, known, bool(entry.inode), proof, copy, here.attributes)
 
     def notes_again(self, item: ToCompare, before: str) -> tuple[tuple[str, str], ...] | None:
         """The notes about an entry whose earlier proof holds (see ``let_go``); ``None``: it must be compared again."""
@@ -213,7 +213,7 @@ class Verifier:
             return seen
 
 
-def _said(
+def said_of(
     entry: Entry, source: Attributes, destination: Attributes | None, outcome: Outcome, rules: Rules
 ) -> Iterator[tuple[str, str]]:
     """The parts of an entry that notes count: attributes that are not read, and what a move lets go of it."""
@@ -234,7 +234,7 @@ def proof_of(entry: Entry, seen: Seen) -> Proof | None:
 def not_read(entry: Entry, reason: Reason, message: str) -> ComparedEntry:
     """The result for an entry that is held, and so left out; it is in no digest."""
     outcome = Outcome.because(entry, reason, message, left_out={reason})
-    return ComparedEntry(outcome, 0, 0, has_names=bool(entry.inode))
+    return ComparedEntry(outcome, has_names=bool(entry.inode))
 
 
 def attributes_of(tree: Tree, entry: Entry) -> Attributes:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.entry import Entry
@@ -22,6 +21,7 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
+from fanout.shards.record import read_receipts, record_of, records, settled, write_outcomes
 from fanout.shards.shard_results import copied_big_files
 from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
@@ -48,7 +48,7 @@ def verify_blocks(shard: Shard, context: Context) -> TaskProgress:
     if big.id not in copied_big_files(ledger):
         return TaskProgress(shard.items, True, Count())
     outcomes_id = keys.verified_id(shard.id)
-    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    known = settled(records(outcomes_id, ledger))
     left = task.left(((index, index) for index in range(*shard.blocks)), known)
     reader = _Reader(big, lambda size: task.limiter.read(size, task.deadline))
     outcomes: dict[int, Outcome] = {}
@@ -69,7 +69,8 @@ def verify_blocks(shard: Shard, context: Context) -> TaskProgress:
             reader.close()
     if outcomes:
         size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
-        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
+        record = replace(record_of(outcomes), outcomes={Result.COPIED: Count(0, size)})
+        write_outcomes(outcomes_id, context.nonce, outcomes, ledger, record)
     return task.progress(len(outcomes), Count(0, sum(big.block(index)[1] for index in outcomes)))
 
 
@@ -123,7 +124,7 @@ def _check_of_source(
 ) -> CheckBlock:
     """Raises ``ItemError`` for a block that was received otherwise than the source holds it."""
     if plan.request.between_mounts:
-        digested = context.ledger.read_receipts(keys.source_id(shard.id))
+        digested = read_receipts(keys.source_id(shard.id), context.ledger)
         return lambda index: _require_same(index, _of_block(index, digested), received)
     source = context.source(plan)
     stored = source.find_stored(big.entry.path)
@@ -161,7 +162,7 @@ def _of_block(index: int, receipts: dict[int, Receipt]) -> int:
 
 def _receipts(part: Shard, wanted: Iterable[int], ledger: Ledger) -> dict[int, Receipt]:
     """The receipts of a part of a file that is whole. Raises ``LedgerBroken`` if one is missing."""
-    found = ledger.read_receipts(part.id)
+    found = read_receipts(part.id, ledger)
     missing = next((index for index in wanted if index not in found), None)
     if missing is not None:
         raise ledger.broken(keys.outcomes_prefix(part.id), f"lacks what was written of block {missing}")

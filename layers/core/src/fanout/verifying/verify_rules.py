@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -10,7 +9,6 @@ from msgspec import Struct
 
 from fanout.facts.holdings import TAGS, Fate, rows_with
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Lasting
 from fanout.model.location import MountLocation
@@ -18,7 +16,6 @@ from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.parts.limits import OnNotHoldable
 from fanout.request.plan import Plan, compares_attributes
-from fanout.shards.held import HELD
 from fanout.verifying.differences import Rules
 from fanout.verifying.tags import MovedTags, Tagged
 from fanout.work.context import Context
@@ -28,12 +25,6 @@ class OwnersLimitation(Lasting, frozen=True):
     """Why owners cannot be kept at the destination; empty where they can."""
 
     limitation: str
-
-
-class Indexes(Struct, frozen=True):
-    """Entries of a shard of which something could not be compared."""
-
-    ranges: list[Range]
 
 
 class NotCompared(Struct, frozen=True):
@@ -109,25 +100,13 @@ def _owner_limitation(ledger: Ledger) -> str:
     return found.limitation if found else ""
 
 
-def write_indexes(prefix: str, nonce: str, indexes: list[int], ledger: Ledger) -> None:
-    """Write which entries of a shard could not be compared in all; nothing for none.
+def not_compared(plan: Plan, ledger: Ledger, not_told: int, names_of_big_files: int, held: int) -> list[NotCompared]:
+    """The omissions of a verification of both trees.
 
-    ``prefix`` names the shard, and what could not be compared.
-    """
-    if indexes:
-        ledger.write(f"{prefix}{nonce}.json", Indexes(ranges_of(indexes)))
-
-
-def not_compared(
-    plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int, held_big_files: int
-) -> list[NotCompared]:
-    """The omissions of a verification of both trees, read from its ledger.
-
-    Each has its reason and, if it is about single entries, their number. ``names_of_big_files`` are names of files
-    with several that were compared in blocks.
+    Each has its reason and, if it is about single entries, their number: ``not_told`` and ``held`` are entries of the
+    records and big files, ``names_of_big_files`` names of files with several that were compared in blocks.
     """
     found: list[NotCompared] = []
-    held = _entries_below(HELD, ledger) + held_big_files
     if held:
         found.append(NotCompared(*plan.request.held.not_compared, held))
     if not compares_attributes(plan):
@@ -148,10 +127,9 @@ def not_compared(
     if names_of_big_files and plan.keeps_hard_links:
         why = "a file over 8 GiB is compared in blocks, each name by itself"
         found.append(NotCompared("hard links", why, names_of_big_files))
-    entries = _entries_below(keys.NOT_TOLD, ledger) + big_files_not_told
-    if entries:
+    if not_told:
         why = "the object's metadata does not hold all of mode, owner and mtime"
-        found.append(NotCompared("attributes", why, entries))
+        found.append(NotCompared("attributes", why, not_told))
     return found
 
 
@@ -165,11 +143,3 @@ def _by_table(plan: Plan) -> Iterator[NotCompared]:
             rows = [row for row in rows if row != TAGS]
         if rows and not (proves and fate is Fate.NOT_HOLDABLE):
             yield NotCompared(", ".join(rows), fate.value, None)
-
-
-def _entries_below(prefix: str, ledger: Ledger) -> int:
-    """Entries of all shards, each counted once whatever number of attempts met it."""
-    by_shard: defaultdict[str, set[int]] = defaultdict(set)
-    for key in ledger.keys(prefix):
-        by_shard[key.split("/")[1]] |= indexes_of(ledger.read(key, Indexes).ranges)
-    return sum(map(len, by_shard.values()))

@@ -8,13 +8,13 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.certificate.certified import Proof, write_certified
+from fanout.certificate.certified import certified_of
 from fanout.checksums.computed_tree import with_computed
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.documents import indexes_of
+from fanout.ledger.documents import ranges_of
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import Count, tally
+from fanout.model.books import Count
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Found, Kind
@@ -23,21 +23,20 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.shards.done_earlier import is_to_verify
 from fanout.shards.entry_report import report_done
-from fanout.shards.held import held_prefix
+from fanout.shards.found_sums import both_digests, with_digests
 from fanout.shards.partitioned import link_differences
+from fanout.shards.record import Record, each_once, record_of, records, settled, write_outcomes
+from fanout.shards.shard_results import is_to_verify
 from fanout.shards.tasks.attempts import TaskProgress, failures_of, noted
 from fanout.shards.tasks.shard_task import ShardTask, too_large
-from fanout.shards.tasks.unread_entries import write_unread
-from fanout.verifying.digests import DirectoryDigests, digest_row, entry_digest
 from fanout.verifying.earlier_proofs import EarlierProof, proofs_about
 from fanout.verifying.moved import in_move, pin_of_directory, write_proofs, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.sums.seen import UnreadEnd
 from fanout.verifying.verifier import ComparedEntry, ToCompare, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
-from fanout.verifying.verify_rules import rules_of, tags_of, write_indexes
+from fanout.verifying.verify_rules import rules_of, tags_of
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -84,11 +83,8 @@ class SecondLook(Struct, frozen=True):
         notes = self.verifier.notes_again(item, "as an earlier run found" if proof.let_go else "")
         if notes is None:
             return None
-        digest = entry_digest(entry, checksum)
         outcome = replace(Outcome.done(entry, Result.UNCHANGED, checksum), unread=notes)
-        return ComparedEntry(
-            outcome, digest, digest, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces
-        )
+        return ComparedEntry(outcome, proof.is_told_whole, bool(entry.inode), None, proof.entry.replaces)
 
     def _copy_of(self, entry: Entry) -> Found | None:
         try:
@@ -140,7 +136,7 @@ def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
         outcomes_id = keys.verified_id(shard.id)
         copied = _copied(shard, ledger)
         work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
-    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    known = settled(records(outcomes_id, ledger))
     left = task.left(work.items(), known)
     # The shard of a copy says what the destination held before it, and a mount has no ETags.
     is_pinned = plan.request.course.compares and plan.request.destination.is_keyed
@@ -160,13 +156,8 @@ def _verify(
     *,
     is_pinned: bool,
 ) -> dict[int, Outcome]:
-    shard, plan, ledger, nonce = task.shard, task.plan, task.ledger, task.context.nonce
-    outcomes: dict[int, Outcome] = {}
-    certified: dict[int, Proof] = {}
-    pins: dict[int, tuple[str, str]] = {}
-    unknown: list[int] = []
-    held: list[int] = []
-    digest = DirectoryDigests()
+    shard, plan, ledger = task.shard, task.plan, task.ledger
+    found: dict[int, ComparedEntry] = {}
     cut_off: list[tuple[int, ToCompare]] = []
     entries = {index: item[0] for index, item in left}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
@@ -180,40 +171,53 @@ def _verify(
     look = SecondLook(task.context.destination(plan), proofs, verifier, check, links)
     known = look.at(left, rest, threads, task.deadline, cut_off)
     done = chain(known, work_on(rest, check, threads, task.deadline, cut_off, task.admit))
-    for index, verified in task.notes().along(done, lambda one: one.outcome.size):
-        outcomes[index] = in_move(verified.outcome, entries[index], plan)
-        if not verified.is_told_whole:
-            unknown.append(index)
-        reason = verified.outcome.reason
-        if reason is not None and reason.is_held and outcomes[index].result is Result.SKIPPED:
-            held.append(index)
-        pins[index] = (verified.copy, pin_of_directory(entries[index], verified.source, plan))
-        if verified.proof is not None:
-            certified[index] = verified.proof
-        digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
-    for index, entry in task.too_late(len(left), outcomes, ((index, item[0]) for index, item in cut_off)):
-        outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "reads"))
-    if outcomes:
-        ledger.write_rows(keys.digests_key(shard.id, nonce), map(digest_row, digest.directories()))
-        write_indexes(keys.not_told_prefix(shard.id), nonce, unknown, ledger)
-        write_indexes(held_prefix(shard.id), nonce, held, ledger)
-        write_unread(shard.id, nonce, outcomes, ledger)
-        if verifier.certifies:
-            write_certified(shard.id, nonce, certified, ledger)
+    for index, one in task.notes().along(done, lambda one: one.outcome.size):
+        found[index] = replace(one, outcome=in_move(one.outcome, entries[index], plan))
+    tried = {index: one.outcome for index, one in found.items()}
+    for index, entry in task.too_late(len(left), tried, ((index, item[0]) for index, item in cut_off)):
+        late = Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "reads"))
+        found[index] = ComparedEntry(with_digests(late, 0, 0))
+    outcomes = {index: _row(one) for index, one in found.items()}
+    if found:
+        record = _record(found, outcomes, verifier)
         if ledger.is_verification:  # for the deletion of a move, and for the run that resumes this one
-            proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
-            equal = (replace(entries[index], replaces=pins[index][0], etag=pins[index][1]) for index in proven)
-            taken_over = len(set(proven) - {index for index, _ in rest})
-            write = write_proven if plan.proves_move else write_proofs
-            write(shard.id, nonce, equal, ledger, taken_over)
-        ledger.write_outcomes(outcomes_id, nonce, outcomes, tally(outcomes.values()))
+            equal = {index: one for index, one in found.items() if one.outcome.result is Result.UNCHANGED}
+            pins = ((entries[index], one) for index, one in equal.items())
+            pinned = (
+                replace(entry, replaces=one.copy, etag=pin_of_directory(entry, one.source, plan)) for entry, one in pins
+            )
+            proven = (write_proven if plan.proves_move else write_proofs)(shard.id, task.context.nonce, pinned, ledger)
+            record = replace(record, proven=proven, taken_over=len(equal.keys() - {index for index, _ in rest}))
+        write_outcomes(outcomes_id, task.context.nonce, outcomes, ledger, record)
     return outcomes
+
+
+def _row(one: ComparedEntry) -> Outcome:
+    if one.proof is None:
+        return one.outcome
+    return replace(one.outcome, certified=(one.proof.kind.value, one.proof.sha256))
+
+
+def _record(found: Mapping[int, ComparedEntry], outcomes: Mapping[int, Outcome], verifier: Verifier) -> Record:
+    """The record of an attempt, without what it proved."""
+    proofs = (one.proof for one in found.values() if one.proof is not None)
+    return replace(
+        record_of(outcomes),
+        not_told=ranges_of(index for index, one in found.items() if not one.is_told_whole),
+        held=ranges_of(index for index, one in outcomes.items() if _is_left_out_as_held(one)),
+        digests=both_digests(outcomes.values()),
+        certified=certified_of(proofs) if verifier.certifies else None,
+    )
+
+
+def _is_left_out_as_held(outcome: Outcome) -> bool:
+    return outcome.reason is not None and outcome.reason.is_held and outcome.result is Result.SKIPPED
 
 
 def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
     """The indexes of a shard's entries that were copied, by this run or the one that it resumes."""
-    outcomes = (pair for file in ledger.outcome_files(shard.id) for pair in ledger.read_outcomes(file))
-    return frozenset(index for index, outcome in outcomes if is_to_verify(shard, outcome))
+    outcomes = each_once(records(shard.id, ledger), ledger)
+    return frozenset(index for _, index, outcome in outcomes if is_to_verify(shard, outcome))
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, ToCompare]:

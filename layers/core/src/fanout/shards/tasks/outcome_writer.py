@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_row
-from fanout.model.books import Count, tally
+from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
@@ -22,9 +22,9 @@ from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.record import record_of, records, settled, write_outcomes
 from fanout.shards.tasks.attempts import TaskNotes, failures_of
 from fanout.shards.tasks.shard_task import too_large
-from fanout.shards.tasks.unread_entries import write_unread
 from fanout.work.context import Context
 
 
@@ -81,17 +81,16 @@ class OutcomeWriter:
             key = keys.directories_key(self._shard.id, nonce, self._files)
             ledger.write_rows(key, (_directory_row(entry, attributes) for entry, attributes in taken))
         write_made(self._take_made(), ledger, nonce, self._files)
-        counts = tally(self._held.values())
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
-        name = keys.outcomes_name(nonce, self._files, len(taken))
+        name = f"{nonce}-{self._files:04d}"
         if self._plan is not None:
             report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
-        write_unread(self._shard.id, name, self._held, ledger)
-        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds, self._written_at)
+        record = replace(record_of(self._held), seconds=round(seconds, 3), at=self._written_at, directories=len(taken))
+        write_outcomes(self._shard.id, name, self._held, ledger, record)
         self.written += len(self._held)
-        self.copied += counts[Result.COPIED]
+        self.copied += record.results[Result.COPIED]
         self.failures += failures_of(self._held.values())
-        self._settled_bytes += sum(count.bytes for count in counts.values())
+        self._settled_bytes += sum(count.bytes for count in record.outcomes.values())
         self._files += 1
         self._held = {}
 
@@ -106,7 +105,7 @@ def write_made(made: Iterable[MadeEntry], ledger: Ledger, name: str, number: int
 
 def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
     """The indexes of the shard's entries that have an outcome."""
-    return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
+    return settled(records(shard.id, ledger))
 
 
 def out_of_time_outcome(entry: Entry) -> Outcome:

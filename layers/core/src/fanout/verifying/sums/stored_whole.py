@@ -11,7 +11,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.listing.deciding.unread import unread
 from fanout.model.books import Count
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
@@ -19,7 +18,6 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.shard import BigFile
 from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
-from fanout.shards.tasks.unread_entries import write_unread_of_big_file
 from fanout.verifying.moved import pin_of_copy
 
 
@@ -65,8 +63,6 @@ def note_stored(end: End, big: BigFile, task: ShardTask) -> TaskProgress | None:
         return None
     stored = StoredWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
     task.ledger.write(keys.stored_key(big.id, end.value), stored)
-    if is_source:
-        write_unread_of_big_file(big, task.context.nonce, unread(found.attributes), task.ledger)
     assert task.shard.blocks is not None
     size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
     return TaskProgress(task.shard.items, True, Count(0, size))
