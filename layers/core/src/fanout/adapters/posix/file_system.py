@@ -17,6 +17,7 @@ from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
 from fanout.adapters.posix.fencing.further_names import link, placed_inode
+from fanout.adapters.posix.fencing.implied_directories import keeps_sticky, open_unfinished
 from fanout.adapters.posix.listing.stats import require_place
 from fanout.adapters.posix.other_kinds import OtherKinds
 from fanout.adapters.posix.paths.beneath import open_beneath
@@ -169,17 +170,19 @@ class PosixFileSystem(HandedOver):
             raise self._token.error("attributes", error) from error
 
     def open_directory(self, entry: Entry, mode: int) -> None:
-        """See ``ports.tree.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
+        """See ``ports.tree.Tree``."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
-                found = os.fstat(descriptor).st_mode
-                if found & 0o777 == stat.S_IRWXU:
-                    os.fchmod(descriptor, mode | found & stat.S_ISGID)
+                open_unfinished(descriptor, mode, lambda: self._keeps_sticky)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
             raise self._token.error("attributes", error) from error
+
+    @cached_property
+    def _keeps_sticky(self) -> bool:
+        return self._try_staged("making a directory", keeps_sticky)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
