@@ -121,11 +121,11 @@ def tasks(definition: Any) -> Iterator[Any]:
 
 
 def test_everything_renders_every_template(place: Place) -> None:
-    assert {one.path for one in Stack(place, given=everything(place)).every()} == set(EVERY)
+    assert {one.path for one in rendered(place, "everything").every()} == set(EVERY)
 
 
 def test_an_existing_file_system_is_used_and_none_is_made(place: Place) -> None:
-    stack = Stack(place, given=mount("Existing", place))
+    stack = rendered(place, "existing")
     types = {r["Type"] for one in stack.every() for r in one.resources.values()}
     assert not {kind for kind in types if kind.startswith("AWS::EFS::")} and "AWS::EC2::VPC" not in types
     mounted = stack.nested["FirstMount"].resources["CopyShardFunction"]["Properties"]
@@ -160,7 +160,7 @@ def test_nothing_is_left_to_fill_in(stack: Stack) -> None:
 
 def test_endpoints_are_named_as_in_the_partition(place: Place) -> None:
     """As in the list of aws/aws-cdk, packages/aws-cdk-lib/aws-ec2/lib/vpc-endpoint.ts."""
-    network = Stack(place, given=everything(place)).nested["Network"]
+    network = rendered(place, "everything").nested["Network"]
     names = {r["Properties"]["ServiceName"] for r in network.resources.values() if r["Type"] == "AWS::EC2::VPCEndpoint"}
     china = "cn." if place.partition == "aws-cn" else ""
     assert names == {f"{'' if one == 's3' else china}com.amazonaws.{place.region}.{one}" for one in ENDPOINTS}
@@ -190,7 +190,7 @@ def test_cfn_lint_finds_nothing_in_the_rendered_state_machines() -> None:
             "Type": "AWS::StepFunctions::StateMachine",
             "Properties": {"RoleArn": role, "Definition": definition},
         }
-        for number, definition in enumerate(definitions(Stack(place, given=everything(place))))
+        for number, definition in enumerate(definitions(rendered(place, "everything")))
     }
     assert len(machines) == 3
     assert [str(one) for one in lint(json.dumps({"Resources": machines}), regions=[place.region])] == []
