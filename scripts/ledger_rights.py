@@ -100,7 +100,9 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.SEALED: ("FinishTree",),
     keys.DELETIONS: ("BeginDeletion",),
     keys.DELETED_DIRECTORIES: ("BeginDeletion",),
-    "deletions/*": ("ListSegment", "VerifyShard", "BeginDeletion"),
+    "deletions/*": ("ListSegment",),
+    # What a move is to delete; the shards of a sync are of its listing.
+    "deletions/move-*": ("VerifyShard", "BeginDeletion"),
     "deletions/looks/*": ("DeleteShard", "RemoveDirectories"),
     keys.EARLIER_PROOFS: ("BeginVerification",),
     "seen/*": _VERIFY,

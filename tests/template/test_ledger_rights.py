@@ -135,6 +135,8 @@ def test_the_policy_fits_with_the_longest_name_of_a_bucket(function: str) -> Non
         ("StartBatch", "runs/r/request.json", "the request of another run, for its retry"),
         ("PaceCopy", "runs/r/limits.json", "the limits that an operator set"),
         ("RecordShardFailure", "runs/r/outcomes/shards/1/n.json", "sums of a tree that nobody compared"),
+        ("VerifyShard", "runs/r/deletions/0001-000000-n2.jsonl.gz", "a sync deletes what the guard did not count"),
+        ("ListSegment", "runs/r/deletions/move-1-n-files.jsonl.gz", "a move deletes what nobody compared"),
         ("PlanTransfer", "runs/r/outcomes/shards/1/plan.json", "a document of a name that it writes, elsewhere"),
     ],
 )
