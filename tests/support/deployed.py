@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from tests.support.definitions import definition
 from tests.support.flow import World
 from tests.support.iam import Given
 from tests.support.publishing import PublishingWorld
-from tests.support.rights import STATE_MACHINE, Asking, AskingTree, Rights
+from tests.support.rights import STATE_MACHINE, Asking, AskingCopier, AskingTree, Rights
 from tests.support.two_mounts import Sides
 from tests.template.templates import functions
 
@@ -110,6 +111,10 @@ class WatchedWalker(Walker):
             prefix = data.get("run", {}).get("prefix", "") if isinstance(data, dict) else ""
             self.edges.add(Edge(name, following, how, prefix.endswith("/verification/")))
         return following, after
+
+
+def _ask_at(asking: Asking, action: str, place: S3Location, path: str) -> None:
+    asking.ask(action, place.bucket, place.prefix + path)
 
 
 class Executions:
@@ -222,8 +227,14 @@ class Deployed(World):
 
             return seen
 
+        def copier(plan: Plan) -> Any:
+            found, ends = context.entry_copier(plan), {"s3:GetObject": "source", "s3:PutObject": "destination"}
+            places = [(action, getattr(plan.request, end)) for action, end in ends.items()]
+            asks = [partial(_ask_at, self.asking, action, place) for action, place in places]
+            return None if found is None else AskingCopier(found, *asks)
+
         ends = {end: asked(end, getattr(context, end)) for end in ("source", "destination")}
-        return with_fields(context, **ends)
+        return with_fields(context, **ends, entry_copier=copier)
 
     def seal(self) -> RunSeal | None:
         """The run's seal, which a state's event names."""

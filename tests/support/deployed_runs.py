@@ -11,10 +11,12 @@ from tempfile import mkdtemp
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace as with_fields
+
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.model.document import Json
-from fanout.model.entry import Kind
+from fanout.model.entry import Entry, Kind
 from fanout.model.location import S3Location
 from fanout.ports.tree import Tree
 from tests.functions.kinds_of_runs import SOURCE, TARGET
@@ -22,7 +24,8 @@ from tests.support.archives import ArchivedTree, FakeArchive
 from tests.support.batch_operations import MemoryJobs
 from tests.support.deployed import Break, Deployed, DeployedPublishing, DeployedSides
 from tests.support.flow import ManualClock
-from tests.support.memory import MemoryTree
+from tests.support.memory import MemoryEntryCopier, MemoryTree
+from tests.support.memory_files import MemorySource
 from tests.support.publishing import REQUEST as PUBLISH
 from tests.support.signing import LocalSigner
 from tests.support.telling import Telling
@@ -54,10 +57,25 @@ def request(ends: str, course: str, **more: Any) -> Json:
     return {"source": source, "destination": destination, **COURSES[course], **more}
 
 
+class Bucket(MemoryTree):
+    """A tree of objects; those without metadata have the time of their listing alone."""
+
+    def open(self, entry: Entry) -> MemorySource:
+        """See ``ports.tree.Tree``."""
+        found, kept = super().open(entry), self.contents()[entry.path]
+        has_metadata = kept.attributes.mtime_ns is not None
+        modified = with_fields(kept.attributes, modified_ns=kept.entry.mtime_ns)
+        return found if has_metadata else MemorySource(with_fields(kept, attributes=modified))
+
+
 def stack(ends: str, run_id: str = "run-1", **more: Any) -> Deployed:
     """A stack with two empty ends."""
     if ends != "two mounts":
-        return Deployed(run_id=run_id, signer=LocalSigner(), **more)
+        made = Deployed(run_id=run_id, signer=LocalSigner(), **more)
+        if ends == "S3 to S3":
+            source, destination = Bucket(made.changes), Bucket(made.changes)
+            made.source, made.destination, made.copier = source, destination, MemoryEntryCopier(source, destination)
+        return made
     base = Path(mkdtemp(prefix="deployed-"))
     for one in ("data/in", "archive"):
         (base / one).mkdir(parents=True)

@@ -137,3 +137,18 @@ class AskingTree:
             return method(what, *others, **named)
 
         return call
+
+
+class AskingCopier:
+    """An ``EntryCopier`` of a role: it reads below one place in S3 and writes below another, each ``asks`` by path."""
+
+    def __init__(self, copier: Any, *asks: Callable[[str], None]) -> None:
+        self._copier, self._asks = copier, asks
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._copier, name)
+
+    def copy(self, entry: Any, *others: Any) -> Any:
+        for ask in self._asks:
+            ask(entry.path)
+        return self._copier.copy(entry, *others)

@@ -13,8 +13,8 @@ from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
 from fanout.planning.behind_mounts import hold_to_kind
 from fanout.planning.bucket_behind_mount import find_bucket_behind_mount
+from fanout.planning.check_ends import check_ends
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
-from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.plan import Plan

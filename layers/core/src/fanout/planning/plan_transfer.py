@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,17 +19,15 @@ from fanout.listing.index.earlier_index import find_named_index, note_earlier_ru
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.checksum import engine
 from fanout.model.document import Json
-from fanout.model.errors import FanoutError, InvalidRequest, ItemError
-from fanout.model.location import Location
-from fanout.model.segment import Segment
+from fanout.model.errors import InvalidRequest
 from fanout.planning.behind_mounts import find_behind, leave_own_names_out, refuse_behind
+from fanout.planning.check_ends import check_ends, naming
 from fanout.planning.far_buckets import check_checksums, find_far
 from fanout.planning.first_round import first_round, versions_read
 from fanout.planning.object_owners import notes_of_owners
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.plan_seal import note_in_seal, seal_run
 from fanout.planning.quota import find_quota, within_quota
-from fanout.ports.tree import Tree
 from fanout.request.asked import is_same_plan
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.parts.finish_by import finish_at
@@ -226,67 +223,3 @@ def write_limits(limits: RunLimits, ledger: Ledger) -> None:
     """Write limits.json, if the request sets any; ``fanout limit`` may write it later."""
     if limits != RunLimits():
         ledger.write(keys.LIMITS, limits)
-
-
-def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, Tree]:
-    """Check the ends that lie on a mount which is seen from here, or those that lie in buckets.
-
-    Returns the trees that were made ready to be written, by their fields.
-    """
-    request, written = plan.request, dict[str, Tree]()
-    source, destination = (
-        _seen(end, tree, plan, on_mount=on_mount)
-        for end, tree in ((request.source, context.source), (request.destination, context.destination))
-    )
-    made_later = request.course.plans and on_mount  # a copy would make it
-    if source is not None:
-        with naming("source"):
-            source.check(writing=False)
-            if not request.allow_empty_source and request.manifest is None:
-                _refuse_nothing(source, request)
-    try:
-        if source is not None and request.course.deletes_proven and on_mount:
-            source.check(writing=True)  # it makes its right to delete there; a bucket has none
-            written["source"] = source
-        if destination is not None and not made_later:
-            with naming("destination"):
-                destination.check(writing=request.course.writes)
-                if request.course.writes:
-                    written["destination"] = destination
-    except Exception:
-        _unmake(written.values())
-        raise
-    return written
-
-
-def _unmake(written: Iterable[Tree]) -> None:
-    """Remove what was made at an end where the other one is wrong: nothing has noted it yet."""
-    for tree in written:
-        if tree.file_system is not None:
-            with suppress(FanoutError, ItemError):  # the error that refuses the run is the one to raise
-                tree.file_system.finish()
-
-
-def _seen(end: Location, tree: Callable[[Plan], Tree], plan: Plan, *, on_mount: bool) -> Tree | None:
-    """The tree of an end in a bucket, or on a mount; ``None`` where it is the other kind, or is not seen."""
-    if end.is_keyed is on_mount:
-        return None
-    found = tree(plan)
-    return None if on_mount and found.file_system is None else found
-
-
-def _refuse_nothing(source: Tree, request: Request) -> None:
-    if next(iter(source.list(Segment(""))), None) is None:
-        remedy = "check it; if it may be empty, give --allow-empty-source, in a request allow_empty_source: true"
-        raise InvalidRequest("source", f"{request.source} holds nothing", remedy)
-
-
-@contextmanager
-def naming(field: str) -> Iterator[None]:
-    """Name the field of the request where an adapter says that a bucket is wrong."""
-    try:
-        yield
-    except InvalidRequest as error:
-        if error.field != "bucket":
-            raise
-        raise error.of_field(field) from error

@@ -200,7 +200,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Meta(
             description="whether a source may hold nothing: true: with a warning; false: the run is refused before"
-            " anything is copied or deleted"
+            " anything is copied or deleted, but for a retry of a move that emptied it"
         ),
         Traits(DELETING, decides=Decides.WORK),
     ] = True
