@@ -47,6 +47,8 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
         options["prices"] = {"lambda_request": price}  # so that some are refused, and some stop in the middle
     if draw.random() < 0.2:
         options["vanished"] = "skip"
+    if draw.random() < 0.3:  # as a command sends it
+        options["allow_empty_source"] = False
 
 
 def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:

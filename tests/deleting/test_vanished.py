@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,38 @@ def test_so_does_a_file_that_vanishes_before_it_is_compared(mount: Path, options
     after(world, "FinishTree", (mount / "in/d/goes").unlink)
     summary = world.run({**SYNC, "verify": "copied", **options})
     assert (summary["status"], summary["balanced"]) == (status, True)
+
+
+@pytest.mark.parametrize(("options", "status"), [({}, "FAILED_WITH_ITEMS"), (SKIP, "SUCCEEDED")])
+@pytest.mark.parametrize("course", [{"verify": "copied"}, {"mode": "move"}], ids=["copy", "move"])
+def test_so_does_a_directory_that_was_open_and_vanishes_with_all_it_holds(
+    mount: Path, course: Json, options: Json, status: str
+) -> None:
+    """A function that keeps directories open says the same of them as one that opens them anew."""
+    world = world_of(mount)
+    task = world.task
+
+    def vanishes(name: str, event: Json) -> Any:
+        if event["step"] == "VerifyShard" and (mount / "in/d").exists():
+            shutil.rmtree(mount / "in/d")
+        return task(name, event)
+
+    world.task = vanishes  # type: ignore[method-assign,assignment]
+    summary = world.run({**REQUEST, **course, **options})
+    assert (summary["status"], summary["balanced"]) == (status, True)
+    assert set(reasons(world).values()) == (set() if options else {"source vanished"})
+
+
+def test_one_that_another_takes_the_place_of_has_changed(mount: Path) -> None:
+    world = world_of(mount)
+
+    def replaced() -> None:
+        shutil.rmtree(mount / "in/d")
+        (mount / "in/d").mkdir()
+
+    after(world, "FinishTree", replaced)
+    summary = world.run({**REQUEST, "verify": "copied", **SKIP})
+    assert (summary["status"], set(reasons(world).values())) == ("FAILED_WITH_ITEMS", {"source changed"})
 
 
 def test_a_move_deletes_what_is_proven_and_leaves_out_what_vanished(mount: Path) -> None:

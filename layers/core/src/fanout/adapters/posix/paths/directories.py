@@ -272,21 +272,29 @@ class Directories:
         held = self._open.get(path)  # without the lock: one look-up
         return held.asked_at if held is not None and held.is_opened else -inf
 
-    def is_in_place(self, path: str) -> bool:
-        """Whether a directory, and each above it, is still what its name leads to; raises as ``hold``."""
+    def in_place(self, path: str) -> str | None:
+        """The deepest directory at a path or above it that was not removed; ``None`` where one was moved or replaced.
+
+        A directory that was removed may still be open here; it has no link any more. Raises as ``hold``.
+        """
         with self.hold(path) as held:
-            here = os.fstat(held)
+            here: os.stat_result | None = os.fstat(held)
+        there = path
         while path:
-            above = parent_of(path)
-            with self.hold(above) as held:
-                try:
+            above, here_above = parent_of(path), None
+            try:
+                with self.hold(above) as held:
+                    here_above = os.fstat(held)
                     found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self.follows)
-                except FileNotFoundError:
-                    return False
-                if not os.path.samestat(here, found):
-                    return False
-                here, path = os.fstat(held), above
-        return os.path.samestat(here, os.stat(self._base))
+            except FileNotFoundError:
+                if here is not None and here.st_nlink:
+                    return None
+                there = above
+            else:
+                if here is None or not os.path.samestat(here, found):
+                    return None
+            here, path = here_above, above
+        return there if here is not None and os.path.samestat(here, os.stat(self._base)) else None
 
     def close(self) -> None:
         """Close every descriptor that no thread holds."""

@@ -88,19 +88,21 @@ def answered(path: str) -> Iterator[None]:
 
 
 def _confirm_parent(directories: Directories, root: str, path: str) -> None:
-    """Raise unless the nearest directory above a path is still the one that is there, and each above that one."""
+    """Raise where one of the directories above a path, as it is open here, was replaced, or where the root went.
+
+    One that was removed with all that it held is no reason: whoever opens it anew finds nothing there either.
+    """
     try:
-        nearest = directories.nearest(parent_of(root + path))
-        in_place = directories.is_in_place(nearest)
+        there = directories.in_place(directories.nearest(parent_of(root + path)))
     except FileNotFoundError:  # it went between the two
-        in_place = False
+        there = None
     except NotADirectoryError:
         raise
     except OSError as error:
         raise Transient(f"stat: {error.strerror}") from error
-    if not in_place:
+    if there is None:
         raise ItemError(Reason.SOURCE_CHANGED, "a parent directory was replaced after it was listed")
-    if not nearest.startswith(root):
+    if not there.startswith(root):
         raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more")
 
 
