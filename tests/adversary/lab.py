@@ -141,7 +141,8 @@ class Lab:
 
     def find(self, execution: str) -> Execution:
         """See ``ports.aws.ExecutionReader``: it was started with what its function is given."""
-        return Execution("", execution, execution in self.going, AnyRequest())
+        name = execution.rpartition(":")[2]
+        return Execution("", name, name in self.going, AnyRequest())
 
     def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
         ledger = Ledger(as_role(self.store, state) if kept is None else kept, run_id, prefix)

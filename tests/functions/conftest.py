@@ -15,6 +15,7 @@ import pytest
 from moto.s3.models import FakeKey, s3_backends
 from moto.server import ThreadedMotoServer
 
+from fanout.flow.evidence import Evidence
 from fanout.flow.steps import STEPS
 from fanout.runtime import bootstrap, clients, telemetry
 from tests.support.handler_flow import HandlerFlow
@@ -89,12 +90,20 @@ def invoke(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """The same as the state machine does it: the execution of a run that is planned has been started, and runs."""
 
     def within(name: str, event: dict[str, Any]) -> Any:
-        if "execution" not in event or "request" not in event:
+        step = STEPS.get(event.get("step", name))
+        if step is None or step.evidence not in (Evidence.REQUEST, Evidence.EXECUTION):
             return call(name, event)
-        monkeypatch.setenv("FANOUT_STATE_MACHINE", machine_of(event["execution"]))
-        clients.settings.cache_clear()
-        with started(event["execution"], event["request"]):
-            return call(name, event)
+        machine = "fanout-Probe" if step.use_case.startswith("probe.") else "fanout-transfer"
+        run_id = event["run_id"] if "run_id" in event else event["run"]["id"]
+        execution = event.get("execution", f"arn:aws:states:us-east-1:{ACCOUNT}:execution:{machine}:{run_id}")
+        with monkeypatch.context() as patch:
+            patch.setenv("FANOUT_STATE_MACHINE", machine_of(execution))
+            clients.settings.cache_clear()
+            try:
+                with started(execution, event.get("request", {})):
+                    return call(name, event)
+            finally:
+                clients.settings.cache_clear()
 
     return within
 

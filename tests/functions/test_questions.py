@@ -12,8 +12,8 @@ from fanout.flow.steps import STEPS
 from fanout.model.errors import InvalidRequest
 from fanout.runtime.questions import QUESTIONS
 from tests.functions.conftest import Invoke
+from tests.functions.hand_made import event_of, seen
 from tests.functions.kinds_of_runs import SOURCE, WORK
-from tests.functions.test_hand_made_events import event_of, seen
 from tests.functions.test_outside_of_runs import stacks
 from tests.support.actions import Need
 from tests.support.iam import Given, is_allowed, statements_of
@@ -30,7 +30,7 @@ def test_no_function_of_a_run_answers_a_question(
 ) -> None:
     (tmp_path / "fanout-selftest-1").mkdir()
     before = seen(s3, tmp_path)
-    with pytest.raises(InvalidRequest, match="is no step of"):
+    with pytest.raises(InvalidRequest, match="is not a step of"):
         call(function, {"step": question, "directory": "fanout-selftest-1", "execution": f"{EXECUTIONS}:doctor"})
     assert seen(s3, tmp_path) == before
 

@@ -62,6 +62,7 @@ PARAMETERS = {
     "AssumableRoleArns": "arn:aws:iam::444455556666:role/their-data",
     "AWS::URLSuffix": "amazonaws.com",
     "Name": "fanout",
+    "LogPrefix": "",
     "WorkBucketName": WORK,
     "WorkBucketArn": f"arn:aws:s3:::{WORK}",
     "ReadBucketArns": f"arn:aws:s3:::{SOURCE}",
@@ -211,7 +212,7 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
     short_runs(flow, s3, tmp_path)
     large_runs(flow, s3, tmp_path, monkeypatch)
     names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "ComputeChecksums", "ExamineTurns")
-    once_a_run = {f"{name}Function" for name in names}
+    once_a_run = {f"{name}Function" for name in (*names, "PlanProbe", "SummariseProbe")}
     assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)
     assert set(recorded) == set(functions())

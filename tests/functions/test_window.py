@@ -14,6 +14,7 @@ from fanout.flow.steps import STEPS
 from fanout.runtime import bootstrap
 from fanout.staging.unpack_shard import UNPACK
 from tests.functions.conftest import Invoke
+from tests.functions.test_handlers import REQUEST, started
 from tests.support.handler_flow import WORK, HandlerFlow
 
 NOW = datetime.now(UTC)
@@ -54,6 +55,14 @@ def run_of(window: str) -> dict[str, str]:
     return {"id": "run-1", "bucket": WORK, "prefix": "runs/run-1/", "apart": "", "window": window}
 
 
+@pytest.fixture
+def planned(invoke: Invoke, s3: Any) -> None:
+    """The run whose tasks begin: nothing is handed back of another."""
+    s3.put_object(Bucket="data-bucket", Key="in/a", Body=b"a")
+    invoke("PlanTransfer", {"request": REQUEST, **started("run-1")})
+
+
+@pytest.mark.usefixtures("planned")
 @pytest.mark.parametrize("state", STATES)
 def test_a_task_that_begins_outside_hands_back_what_it_was_given(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, state: str
@@ -67,6 +76,7 @@ def test_a_task_that_begins_outside_hands_back_what_it_was_given(
     assert 0 < opens - time.time() <= 2 * 3_600 + 2
 
 
+@pytest.mark.usefixtures("planned")
 def test_the_record_of_a_segment_that_was_handed_back_leaves_all_of_it(invoke: Invoke, s3: Any) -> None:
     invoke("ListSegment", {"run": run_of(CLOSED), "segment": SEGMENT})
     body = s3.get_object(Bucket=WORK, Key="runs/run-1/segments/done/0001-000000.json")["Body"].read()

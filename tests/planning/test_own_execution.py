@@ -15,12 +15,12 @@ from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound, Transient
 from fanout.model.file_system import Behind
 from fanout.model.shard import Rates
-from fanout.planning.plan_transfer import plan_transfer
 from fanout.ports.aws import Execution
 from fanout.request.asked import MEASURED, is_plan_of, is_same_plan
 from fanout.request.plan import Origin, Plan
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns
+from tests.support.definitions import definition
 from tests.support.flow import REQUEST, OwnExecution, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore
@@ -30,7 +30,11 @@ OTHER: Json = REQUEST | {"source": "s3://a-bucket/evil/"}
 
 
 def planned(world: World, request: Json = REQUEST) -> Json:
-    return plan_transfer(request, world.context(), world.mounts, 10, "work", execution=world.execution)
+    """What the function answers to the event of its state."""
+    offered = definition()["States"]["PlanTransfer"]["Parameters"]["Payload"]["functions"]
+    about = {"run_id": world.run_id, "execution": world.execution, "functions": offered}
+    answer: Json = world.task("PlanTransfer", {"step": "PlanTransfer", "request": request, **about})
+    return answer
 
 
 class NoSuchExecution(OwnExecution):

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from fanout.flow.evidence import Evidence
 from fanout.flow.steps import STEPS
 from fanout.ledger.sealing import PROVERS, SIGNER
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
@@ -123,14 +124,32 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     turns = {name for name, found in roles.items() if "TurnsPolicy" in found}
     assert turns == {"PlanTransferRole", "SummariseTransferRole"}
     asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}
+    locks, runs = [s for name, s in policies() if name == "TurnsPolicy"]
+    asks |= {actions(runs)[0]: runs["Resource"]}
     assert asks.pop("lambda:GetAccountSettings") == "*"
     assert "ReadBucketArns" in str(asks.pop("s3:ListBucketMultipartUploads"))
     assert "WriteBucketArns" in str(asks.pop("s3:GetBucketOwnershipControls"))
     assert "seals/*" in str(asks.pop("s3:GetObject"))
     [(asked, scope)] = asks.items()
     assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
-    (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]
-    assert writes["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/*"}
+    assert locks["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/*"}
+
+
+def test_who_has_to_know_of_an_execution_may_ask_about_those_of_its_own_state_machine() -> None:
+    """By the table of steps: a step whose evidence Step Functions has, and whose function could not ask."""
+    asks = [(name, s["Resource"]) for name, s in policies() if actions(s) == ["states:DescribeExecution"]]
+    may = {name: scope["Fn::Sub"] for name, scope in asks}
+    by_name = {"transfer": "${Name}-transfer", "probe": "${Name}-${LogPrefix}Probe"}
+    asking = {one.function: one for one in STEPS.values() if one.evidence in (Evidence.REQUEST, Evidence.EXECUTION)}
+    assert asking.keys() >= {"PlanTransfer", "SummariseTransfer", "PlanProbe", "SummariseProbe"}
+    for function, step in asking.items():
+        machine = by_name["probe" if step.use_case.startswith("probe.") else "transfer"]
+        held = abilities(of_type("AWS::IAM::Role")[f"{function}Role"])
+        assert [may[one].rpartition("execution:")[2] for one in held if one in may] == [f"{machine}:*"]
+        named = functions()[f"{function}Function"]["Environment"]["Variables"]["FANOUT_STATE_MACHINE"]["Fn::Sub"]
+        assert named.replace("AWS::StackName", "Name").rpartition("stateMachine:")[2] == machine
+    probe = resources()["ProbeStateMachine"]["Properties"]["StateMachineName"]
+    assert probe == {"Fn::Sub": by_name["probe"]}
 
 
 def test_only_the_function_that_asks_may_have_objects_restored() -> None:

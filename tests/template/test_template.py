@@ -122,7 +122,7 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         assert {key: function[key] for key in same} == {key: shared[key] for key in same}
         assert function["Layers"] == [{"Ref": "LayerArn"}]
         variables = function["Environment"]["Variables"]
-        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS", "FANOUT_OTHER_ACCOUNTS"}
+        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS", "FANOUT_OTHER_ACCOUNTS", "FANOUT_STATE_MACHINE"}
         needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
         assert {key: value for key, value in variables.items() if key not in own} == needed
     for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Outside", "Probe", "SecondProbe")):

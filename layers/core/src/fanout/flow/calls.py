@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from fanout.flow import events
 from fanout.flow.events import field
@@ -110,8 +110,7 @@ def with_shard(event: Json, answer: Json) -> Json:
 
 
 def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: StackSettings) -> Json:
-    shard = convert(events.with_own_id(event, "shard"), load("finishing.divide:FinishShard"))
-    return use_case(shard, context)
+    return use_case(events.part_of(event, "shard", load("finishing.divide:FinishShard")), context)
 
 
 def shard_by(name: str) -> HandsBack:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from msgspec import convert
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from fanout.ledger.run_places import run_prefix, verification_prefix
 from fanout.model.document import Json
@@ -16,6 +17,77 @@ from fanout.model.shard import Shard
 
 # Ids of segments and shards are parts of keys of the ledger.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}|")
+_FROM_MACHINE = "start the function from the state machine"
+T = TypeVar("T")
+
+
+# docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html
+Arn = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class _Run(Struct):
+    id: str | UnsetType = UNSET
+    prefix: str | UnsetType = UNSET
+    sealed: str = ""
+    window: str = ""
+    functions: dict[str, str] = {}
+
+
+class _SentPart(Struct):
+    """A segment or a shard, as far as each is one."""
+
+    id: str
+
+
+class _Round(Struct):
+    round: int = 0
+    max_concurrency: int = 0
+
+
+class _Shards(Struct):
+    restores: str = ""
+    extras: int = 0
+
+
+class _SentState(Struct):
+    shards: _Shards | UnsetType = UNSET
+    finish: _Round | UnsetType = UNSET
+    error: Json | UnsetType = UNSET
+    pace: dict[str, Json] = {}
+
+
+class _SentMessage(Struct):
+    messageId: str | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+
+
+class _Event(Struct):
+    """The types of the fields of all states, each of which sends some; a state asks for its own by ``field``."""
+
+    step: str
+    run: _Run | UnsetType = UNSET
+    segment: _SentPart | UnsetType = UNSET
+    shard: _SentPart | UnsetType = UNSET
+    list: _Round | UnsetType = UNSET
+    shards: _Shards | UnsetType = UNSET
+    state: _SentState | UnsetType = UNSET
+    error: Json | UnsetType = UNSET
+    functions: tuple[dict[str, str], ...] = ()
+    Records: tuple[_SentMessage, ...] = ()
+    execution: Arn | UnsetType = UNSET
+    run_id: str = ""
+    entered: datetime | UnsetType = UNSET
+    cursor: int = 0
+    round: int = 0
+    member: int = 0
+
+
+def check_event(event: Any) -> str:
+    """The state that sent an event. Raises ``InvalidRequest`` for a value that no state sends."""
+    try:
+        return convert(event, _Event).step
+    except ValidationError as error:
+        raise InvalidRequest("event", str(error), _FROM_MACHINE) from error
 
 
 def field(event: Json, *path: str) -> Any:
@@ -23,7 +95,7 @@ def field(event: Json, *path: str) -> Any:
     value: Any = event
     for name in path:
         if not isinstance(value, dict) or name not in value:
-            raise InvalidRequest(".".join(path), "is missing in the event", "start the function from the state machine")
+            raise InvalidRequest(".".join(path), "is missing in the event", _FROM_MACHINE)
         value = value[name]
     return value
 
@@ -67,24 +139,27 @@ def batch_run_id(event: Json) -> str:
 
 
 def segment_of(event: Json) -> Segment:
-    return convert(with_own_id(event, "segment"), Segment)
+    return part_of(event, "segment", Segment)
 
 
 def shard_of(event: Json) -> Shard:
-    return convert(with_own_id(event, "shard"), Shard)
+    return part_of(event, "shard", Shard)
 
 
-def with_own_id(event: Json, name: str) -> Json:
-    """A field that is a segment or a shard. Raises ``InvalidRequest`` for an id that is not one of a run."""
+def part_of(event: Json, name: str, kind: type[T]) -> T:
+    """A field that is a segment or a shard. Raises ``InvalidRequest`` for another value, or an id of no run."""
     found: Json = field(event, name)
-    check_id(f"{name}.id", str(found.get("id", "")))  # before the type, whose error names no field of the event
-    return found
+    check_id(f"{name}.id", str(found.get("id", "")))
+    try:
+        return convert(found, kind)
+    except ValidationError as error:
+        raise InvalidRequest(name, str(error), _FROM_MACHINE) from error
 
 
 def check_id(name: str, value: str) -> None:
     """Raise ``InvalidRequest`` for an id of which a key of the ledger would be another place's."""
     if not _ID.fullmatch(value):
-        raise InvalidRequest(name, f"{value[:80]!r} is not one of a run", "start the function from the state machine")
+        raise InvalidRequest(name, f"{value[:80]!r} is not one of a run", _FROM_MACHINE)
 
 
 def has_broken_off(event: Json) -> bool:

@@ -23,12 +23,15 @@ from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.errors import InvalidRequest, NotFound
+from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound, Superseded
+from fanout.ports.checksum_jobs import ChecksumJobs
+from fanout.ports.s3_services import ObjectArchive, S3Services
 from fanout.ports.store import WorkStore
+from fanout.request.plan import Plan
 from fanout.work.context import Context
 
 T = TypeVar("T")
-_MISSING = "is missing: no execution of this name was planned"
+MISSING = "is missing: no execution of this name was planned"
 
 
 # The record that an attempt began is written while the task reads; nothing else is written before it.
@@ -37,7 +40,7 @@ _MEANWHILE = "/attempts/"
 
 @contextmanager
 def of_a_run_at_work(context: Context) -> Iterator[Context]:
-    """The context of a task, which opens a tree, and writes, only of a run that is planned and has not ended.
+    """The context of a task, which opens a tree, writes, or asks S3, only of a run that is planned and has not ended.
 
     Raises ``LedgerBroken`` or ``InvalidRequest`` before that, and at the end at the latest.
     """
@@ -45,7 +48,7 @@ def of_a_run_at_work(context: Context) -> Iterator[Context]:
     if ledger.is_kept:  # its listing says so
         ledger.look_ahead()
         if not ledger.has(keys.PLAN):
-            raise ledger.broken(keys.PLAN, _MISSING)
+            raise ledger.broken(keys.PLAN, MISSING)
         if _has_ended(ledger):
             raise _ended(ledger)
         yield context
@@ -58,7 +61,7 @@ def of_a_run_at_work(context: Context) -> Iterator[Context]:
 
         def is_at_work() -> None:
             if plan.result() is None:
-                raise ledger.broken(keys.PLAN, _MISSING)
+                raise ledger.broken(keys.PLAN, MISSING)
             if ended.result():
                 raise _ended(ledger)
 
@@ -85,13 +88,18 @@ def of_a_run_at_work(context: Context) -> Iterator[Context]:
 
             return made
 
-        yield replace(
-            context,
-            ledger=ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan))),
-            source=after(context.source),
-            destination=after(context.destination),
-            entry_copier=after(context.entry_copier),
-        )
+        try:
+            yield replace(
+                context,
+                ledger=ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan))),
+                source=after(context.source),
+                destination=after(context.destination),
+                entry_copier=after(context.entry_copier),
+                s3_services=HeldServices(context.s3_services, check),
+            )
+        except (LedgerBroken, Superseded):
+            is_at_work()  # one that is not has no documents, and no right to write
+            raise
         check()
 
 
@@ -114,6 +122,21 @@ def _has_ended(ledger: Ledger) -> bool:
 
 def _ended(ledger: Ledger) -> InvalidRequest:
     return InvalidRequest("run", f"{ledger.run_id} has ended: it has its {keys.SUMMARY}", "start another run")
+
+
+class HeldServices(S3Services):
+    """The services of S3, which begin nothing before a check has passed."""
+
+    def __init__(self, services: S3Services, check: Callable[[], None]) -> None:
+        self._services, self._check = services, check
+
+    def archive(self, plan: Plan) -> ObjectArchive | None:
+        self._check()
+        return self._services.archive(plan)
+
+    def checksum_jobs(self, plan: Plan) -> ChecksumJobs | None:
+        self._check()
+        return self._services.checksum_jobs(plan)
 
 
 class HeldStore:

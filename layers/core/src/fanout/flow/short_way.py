@@ -30,6 +30,7 @@ from typing import Any
 
 from fanout.facts import tuning
 from fanout.flow.calls import Begin, StackSettings
+from fanout.flow.events import field
 from fanout.flow.steps import STEPS, WALKED, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
@@ -77,7 +78,7 @@ def take_short_way(event: Json, context: Context, stack: StackSettings) -> Json:
     machine, task = definition(), _Tasks(event, context, stack)
     execution = {"Id": "", "Name": context.ledger.run_id}  # only what paces a Map asks for it, and none runs here
     walker = Walker(machine, task.invoke, task.items, task, execution, never)
-    at, why, data = FIRST, "", {name: event[name] for name in ("run", "list")}
+    at, why, data = FIRST, "", {name: field(event, name) for name in ("run", "list")}
     sent, known, times = (at, data), places(machine), 0
     try:
         while at not in ENDS:
@@ -120,7 +121,7 @@ class _Tasks:
         self._clock: Clock = context.clock
         self._stack, self.ledger = stack, context.ledger
         self._has_turn = self.has_copied = False
-        self._until = datetime.fromisoformat(event["entered"]).timestamp() + tuning.SHORT_WAY_SECONDS
+        self._until = datetime.fromisoformat(field(event, "entered")).timestamp() + tuning.SHORT_WAY_SECONDS
 
     def now(self) -> float:
         """Seconds since 1970."""

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from fanout.flow import calls, events
 from fanout.flow.calls import HandsBack, StackSettings, UseCase
 from fanout.flow.events import field
-from fanout.flow.own_run import of_a_run_at_work
+from fanout.flow.evidence import Evidence, shown
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
-from fanout.work.context import Context
+from fanout.work.context import Context, nothing
 
 
 class Mount(StrEnum):
@@ -44,6 +44,7 @@ class Step(Struct, frozen=True):
     - ``acts_as`` is the state whose function, metrics and limits are this one's too.
     - ``walks`` names the steps that its function carries out itself.
     - ``shares_out``: it divides its work among processes of its function.
+    - ``evidence`` shows that its event is of an execution at work: see ``flow.evidence``.
     """
 
     use_case: str
@@ -58,19 +59,12 @@ class Step(Struct, frozen=True):
     acts_as: str = ""
     walks: tuple[str, ...] = ()
     shares_out: bool = False
+    evidence: Evidence = Evidence.PLAN
 
     def load(self) -> UseCase:
         """The use case; imports its module at the first call."""
         found: UseCase = calls.load(self.use_case)
         return found
-
-    @property
-    def is_within_run(self) -> bool:
-        """Whether it belongs to a run that is planned and has not ended.
-
-        The last task of a run may be tried again. Steps that this one walks through belong to the run themselves.
-        """
-        return self.run_id is None and not self.walks and not self.use_case.startswith(("probe.", "summary."))
 
     def inside(self, context: Context) -> Context:
         """The context that the step works in."""
@@ -78,30 +72,41 @@ class Step(Struct, frozen=True):
         return replace(context, ledger=ledger.kept() if self.keeps else ledger)
 
 
-def run_step(step: Step, event: Json, context: Context, stack: StackSettings, *, waits: bool = False) -> Json:
+def run_step(
+    step: Step,
+    event: Json,
+    context: Context,
+    stack: StackSettings,
+    *,
+    waits: bool = False,
+    first: Callable[[], None] = nothing,
+) -> Json:
     """The answer of a step's use case, before ``answers``.
 
     A step that works on an end does so only in the window of the run; ``until`` says how long to wait for that.
     With ``waits`` what a kept ledger has not sent yet may wait for the caller's next step, or its ``settle``.
+    ``first`` is called before the use case, and after evidence that S3 does not hold.
     """
 
     def work(inside: Context) -> Json:
-        if not step.is_within_run:
-            return step.call(step.load(), event, inside, stack)
-        with of_a_run_at_work(inside) as own:
-            return step.call(step.load(), event, own, stack)
+        return step.call(step.load(), event, inside, stack)
 
     context = step.inside(context)
     with context.ledger.settled(waits=waits):
-        hands_back = step.hands_back
-        if hands_back is None:
-            return work(context)
-        window = events.window_of(event)
-        if not window:
-            return {**work(context), "until": ""}
-        from fanout.work.windows import held_to_window
+        if step.evidence.is_in_ledger:
+            first()
+        with shown(step.evidence, event, context) as own:
+            if not step.evidence.is_in_ledger:
+                first()
+            hands_back = step.hands_back
+            if hands_back is None:
+                return work(own)
+            window = events.window_of(event)
+            if not window:
+                return {**work(own), "until": ""}
+            from fanout.work.windows import held_to_window
 
-        return held_to_window(window, context, work, lambda inside: hands_back(event, inside))
+            return held_to_window(window, own, work, lambda inside: hands_back(event, inside))
 
 
 def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = calls.same_cursor) -> Step:
@@ -127,11 +132,24 @@ S, D = Mount.SOURCE, Mount.DESTINATION
 WALKED = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree")
 STEPS = {
     "PlanTransfer": Step(
-        "planning.plan_transfer:plan_transfer", "PlanTransfer", call=_plan, run_id=calls.asked_for, keeps=True
+        "planning.plan_transfer:plan_transfer",
+        "PlanTransfer",
+        call=_plan,
+        run_id=calls.asked_for,
+        keeps=True,
+        evidence=Evidence.REQUEST,
     ),
     "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
     "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
-    "ShortWay": Step("flow.short_way:take_short_way", "ShortWay", D, calls.short_way, walks=WALKED, shares_out=True),
+    "ShortWay": Step(
+        "flow.short_way:take_short_way",
+        "ShortWay",
+        D,
+        calls.short_way,
+        walks=WALKED,
+        shares_out=True,
+        evidence=Evidence.EACH_STEP,
+    ),
     "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments"),
     "ListSegment": Step(
         "resuming.carry_over:list_or_carry_over",
@@ -213,6 +231,7 @@ STEPS = {
         call=calls.summarise,
         whole_run=True,
         keeps=True,
+        evidence=Evidence.EXECUTION,
     ),
     "StartBatch": Step(
         "planning.start_batch:start_batch",
@@ -220,13 +239,26 @@ STEPS = {
         call=calls.start_batch,
         answers=calls.refused_messages,
         run_id=events.batch_run_id,
+        evidence=Evidence.OWN_REQUEST,
     ),
-    "PlanProbe": Step("probe.plan_probe:plan_probe", "PlanProbe", call=_plan_probe, run_id=calls.asked_for),
-    "OpenProbe": Step("probe.open_probe:open_probe", "OpenProbe", call=calls.in_probe),
-    "RunExperiment": Step("probe.run_experiment:run_experiment", "RunExperiment", call=calls.experiment),
-    "CloseProbe": Step("probe.open_probe:close_probe", "CloseProbe", call=calls.in_probe),
+    "PlanProbe": Step(
+        "probe.plan_probe:plan_probe",
+        "PlanProbe",
+        call=_plan_probe,
+        run_id=calls.asked_for,
+        evidence=Evidence.REQUEST,
+    ),
+    "OpenProbe": Step("probe.open_probe:open_probe", "OpenProbe", call=calls.in_probe, evidence=Evidence.PROBE),
+    "RunExperiment": Step(
+        "probe.run_experiment:run_experiment", "RunExperiment", call=calls.experiment, evidence=Evidence.PROBE
+    ),
+    "CloseProbe": Step("probe.open_probe:close_probe", "CloseProbe", call=calls.in_probe, evidence=Evidence.PROBE),
     "SummariseProbe": Step(
-        "probe.summarise_probe:summarise_probe", "SummariseProbe", call=calls.summarise_probe, whole_run=True
+        "probe.summarise_probe:summarise_probe",
+        "SummariseProbe",
+        call=calls.summarise_probe,
+        whole_run=True,
+        evidence=Evidence.EXECUTION,
     ),
 }
 # A round of one segment is listed as any segment is.

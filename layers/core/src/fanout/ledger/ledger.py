@@ -74,10 +74,10 @@ class Ledger(LedgerObjects):
         if isinstance(self._store, KeptStore):
             self._store.settle_meanwhile()
 
-    def look_ahead(self) -> None:
-        """Begin to read the plan and all documents of the run; only a ledger that is kept does."""
+    def look_ahead(self, *, planned: bool = True) -> None:
+        """Begin to read all documents of the run, the plan first if it is ``planned``; only a kept ledger does."""
         if isinstance(self._store, KeptStore):
-            self._store.look_ahead(self.prefix + keys.PLAN)
+            self._store.look_ahead(self.prefix + keys.PLAN if planned else "")
 
     def look_again(self) -> None:
         """Begin to list the run again, for a reader who must see what it has written; see ``KeptStore``."""

@@ -38,12 +38,11 @@ from fanout.resuming.rules import check_resumed
 from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import asked_at, take_turn
 from fanout.work.context import Context, StackFacts
-from fanout.work.own_execution import check_execution
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference
 
-# Execution, quota, calibrations, buckets' regions and ends, ledger, last index, file systems' figures, two turns, sums.
-_ASKED_AT_ONCE = 11
+# Quota, calibrations, buckets' regions and ends, ledger, last index, file systems' figures, two turns, sums.
+_ASKED_AT_ONCE = 10
 
 
 def plan_transfer(
@@ -61,15 +60,14 @@ def plan_transfer(
     over, once the plan is written.
 
     ``functions`` chooses those that see a mount, by their states, none in one process; ``execution`` is the run's
-    ARN, which Step Functions is asked about: it must run, with this request as its input. Returns the references that
-    the other states travel with, or why the run is skipped. Raises ``InvalidRequest``, ``AccessDenied`` or
+    ARN; that it runs with this request is known by then (``flow.evidence``). Returns the references that the other
+    states travel with, or why the run is skipped. Raises ``InvalidRequest``, ``AccessDenied`` or
     ``DestinationBusy`` before anything is written but waiting.json.
     """
     began = context.clock.now()
     of_quota: list[str] = []
     measured: list[str] = []
     with ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix="plan") as pool:
-        own = pool.submit(check_own, execution, document, context)
         quota = pool.submit(find_quota, context, of_quota)
         earlier = find_earlier_run(document, context.ledger)
         document = earlier.document if earlier else document
@@ -114,7 +112,6 @@ def plan_transfer(
         context.check_sessions(plan)
         called = functions(plan)
         refuse_behind(plan, bucket)
-        own.result()  # before anything is marked or written
         if checking is None or plan.regions:  # else the buckets were asked where they are, meanwhile
             check_ends(plan, context, on_mount=False)
         else:
@@ -172,11 +169,6 @@ def with_prices_of(deployed: StackFacts, request: Request) -> Request:
     """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
     check_prices("Prices", deployed.prices)
     return replace(request, prices={**deployed.prices, **request.prices})
-
-
-def check_own(execution: str, document: Any, context: Context) -> None:
-    """See ``own_execution``: raises where this is not the request of the run's own execution, which runs."""
-    check_execution(execution, context.ledger.run_id, document, context.deployed.state_machine, context.executions)
 
 
 def check_signer(request: Request, context: Context) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.flow.calls import Begin
-from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
+from fanout.flow.events import check_event, run_id_of, run_prefix_of, sealed_of
 from fanout.flow.steps import STEPS, Step, run_step
 from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.keys import PLAN
@@ -21,11 +21,11 @@ from fanout.runtime.bootstrap import make_context, prepare_processes, stack
 from fanout.runtime.clients import make_work_store
 from fanout.runtime.telemetry import goes_with_one_process, observed
 from fanout.runtime.watch import take_no_task_after_a_stall, watched
-from fanout.work.context import Context
+from fanout.work.context import Context, nothing
 from fanout.work.processes.crew import begin_crew, find_crew
 
 Handler = Callable[[Json, Any], Json]
-# What comes before a step and after it, where it has a run's metrics to emit.
+# What comes before a step's use case and after it, where it has a run's metrics to emit.
 BEFORE = dict.fromkeys(("PlanTransfer", "CheckMount", "CheckOtherMount"), "fanout.runtime.doctor:require_s3")
 AFTER = {
     "PlanTransfer": "fanout.runtime.telemetry:run_planned",
@@ -45,7 +45,7 @@ def handler_of(function: str) -> Handler:
         begin_crew(prepare_processes)
 
     def handler(event: Json, lambda_context: Any) -> Json:
-        name = field(event, "step")
+        name = check_event(event)
         take_no_task_after_a_stall()
         with watched(lambda_context, {"state": str(name)}) as named:
             return answer_to(name, event, lambda_context, named)
@@ -53,7 +53,7 @@ def handler_of(function: str) -> Handler:
     def answer_to(name: str, event: Json, lambda_context: Any, named: dict[str, str]) -> Json:
         if name not in STEPS or STEPS[name].function != function:
             allowed = ", ".join(state for state, step in STEPS.items() if step.function == function)
-            raise InvalidRequest("step", f"{name!r} is no step of {function}", f"allowed are {allowed}")
+            raise InvalidRequest("step", f"{name!r} is not a step of {function}", f"allowed are {allowed}")
         return _task(name, event, lambda_context, named)
 
     return handler
@@ -62,13 +62,16 @@ def handler_of(function: str) -> Handler:
 def queue_handler_of(function: str) -> Handler:
     """The handler of a function that a queue calls, whose events name no step."""
     handler = handler_of(function)
-    return lambda event, lambda_context: handler({**event, "step": function}, lambda_context)
+
+    def of_queue(event: Any, lambda_context: Any) -> Json:
+        return handler({**event, "step": function} if isinstance(event, dict) else event, lambda_context)
+
+    return of_queue
 
 
 def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) -> Json:
-    if name in BEFORE:
-        _loaded(BEFORE[name])()
     step = STEPS[name]
+    first = _loaded(BEFORE[name]) if name in BEFORE else nothing
     state = step.acts_as or name
     run_id, prefix, sealed = _place_of(step, event)
     named.update({"state": state, "run_id": run_id, **_keys_of(event)})
@@ -79,7 +82,7 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
             if step.shares_out and find_crew() is None:
                 goes_with_one_process()
             inside = _begins(step.function, run_id, prefix, sealed, lambda_context, named) if step.walks else None
-            answer = run_step(step, event, context, replace(stack(), begin=inside))
+            answer = run_step(step, event, context, replace(stack(), begin=inside), first=first)
             if name in AFTER:
                 _loaded(AFTER[name])(answer, context.ledger)
         finally:
