@@ -33,6 +33,7 @@ from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
 from tests.adversary.trees import MountPlace, Snapshot
+from tests.adversary.twins import judge_twins
 from tests.adversary.wideness import allow, too_wide
 
 __all__ = ["Outcome", "carry_out"]
@@ -65,6 +66,7 @@ class Experiment(Scene):
         self._proofs = Proofs()
         self._lists: dict[str, frozenset[str] | None] = {}
         self._versions: dict[str, str] = {}
+        self._asked: dict[str, dict[str, Any]] = {}
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
@@ -115,6 +117,7 @@ class Experiment(Scene):
         self._began[act.run] = began
         self._lists[act.run] = self._lists[resumed] if resumed else named(self.script, options, lab)
         self._versions[act.run] = self._versions[resumed] if resumed else version_now(lab)
+        self._asked[act.run] = options
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)
         if options.get("mode") == "plan":
@@ -181,6 +184,7 @@ class Experiment(Scene):
         with lab.conductor.paused():
             self._find_all(self._proofs.judge(record, resumed, opened, Ledger(lab.store.plain, act.run)))
         self._find_all(judge_skipped(act.run, result.status, machine.holder, self._versions))
+        self._find_all(judge_twins(act.run, result.status, machine.holder, self._asked))
         if isinstance(lab.destination, MountPlace):
             with lab.conductor.paused(), all_rights():
                 self._find_all(judge_thieves(lab.destination.root))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fanout.ledger import documents
 from fanout.planning import plan_transfer
-from fanout.turns import other_runs
+from fanout.request.request import digest_without
+from fanout.request.traits import Decides
+from fanout.turns import other_runs, write_turn
 from tests.adversary.manifests import ANEW
 from tests.adversary.runner import carry_out
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
+from tests.adversary.twins import TWIN
 from tests.adversary.upgrades import UPGRADE
 from tests.adversary.worlds import script_of
 
@@ -86,3 +90,28 @@ def test_seeds_draw_each() -> None:
     assert {ANEW, UPGRADE} <= deeds
     made = {fault.what for script in scripts for fault in script.faults() if fault.path.startswith(".fanout-staging-")}
     assert made == {"freeze", "oversleep"}
+
+
+@pytest.mark.parametrize(
+    ("own", "status"),
+    [
+        ({}, "SKIPPED"),
+        ({"limits": {"files_per_second": 1e6}}, "SKIPPED"),
+        ({"allow_empty_source": False}, "FAILED"),
+        ({"limits": {"max_dollars": 1e6}}, "FAILED"),
+    ],
+)
+def test_a_run_is_skipped_for_one_that_asks_for_the_same_alone(
+    tmp_path: Path, own: dict[str, Any], status: str
+) -> None:
+    fault = Fault("copy/any", 3, "another run", acts=(Act("run", TWIN, own),))
+    acts = (Act("run", "r1", faults=(fault,)), WAIT, Act("run", "last"))
+    outcome = carry_out(Script(1, WITHIN_MOUNT, SOURCE, (), acts, {}), tmp_path / "twins")
+    assert (outcome.findings, outcome.statuses[0]) == ([], (TWIN, status))
+
+
+def test_a_run_that_is_skipped_for_another_request_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_turn, "same_transfer_digest", lambda request: digest_without(request, Decides.WORK))
+    fault = Fault("copy/any", 3, "another run", acts=(Act("run", TWIN, {"report_entries": "all"}),))
+    acts = (Act("run", "r1", faults=(fault,)), WAIT, Act("run", "last"))
+    assert carry_out(Script(1, WITHIN_MOUNT, SOURCE, (), acts, {}), tmp_path / "mutant").kinds == {"skipped"}

@@ -11,6 +11,7 @@ from fanout.ports.store import Versioned
 from tests.support.actions import Need
 from tests.support.iam import Given, Statement, statements_of, statements_of_role
 from tests.support.iam_patterns import expression, is_like
+from tests.support.work_bucket_policy import is_denied, session_of
 
 # Not a function: the state machine, which reads the items of its Maps.
 STATE_MACHINE = "Transfer"
@@ -35,8 +36,14 @@ class Rights:
         self._about: dict[tuple[str, str], list[tuple[re.Pattern[str], Statement]]] = {}
 
     def allows(self, role: str, need: Need) -> bool:
-        """Whether a role, by its name without ``Role``, allows a permission and does not deny it."""
+        """Whether a role, by its name without ``Role``, allows a permission, and no policy denies it.
+
+        The work bucket's own policy is asked too, as S3 asks it.
+        """
         role = _AGAIN.sub("", role)
+        bucket, _, key = need.resource.removeprefix("arn:aws:s3:::").partition("/")
+        if bucket == self.work and is_denied(session_of(f"{role}Role"), need.action, bucket, key, **need.context):
+            return False
         about = self._about.get((role, need.action))
         if about is None:
             about = self._about[role, need.action] = list(self._statements(role, need.action))

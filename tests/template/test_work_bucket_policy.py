@@ -12,6 +12,8 @@ from scripts import generate_policies
 from scripts.generate_policies import others_of
 from scripts.ledger_rights import KINDS, OUTSIDE, RUNS, STATE_MACHINE, WRITERS, sample_of, written_by
 from tests.functions.kinds_of_runs import WORK
+from tests.support.actions import Need
+from tests.support.deployed import RIGHTS
 from tests.support.resource_policies import Caller, role_of
 from tests.support.work_bucket_policy import ACCOUNT, ROOT, is_denied, policy_of, session_of
 from tests.template.templates import of_type
@@ -127,3 +129,10 @@ def test_the_policy_fits() -> None:
     text = json.dumps(policy_of("b" * 63), separators=(",", ":"))
     ids = text.count("AROA")
     assert len(text) + ids * 23 < 20_480
+
+
+def test_whole_runs_are_held_against_it_too() -> None:
+    """``tests.support.rights`` asks it for every request of a role, so the adversary's runs do."""
+    plan = f"arn:aws:s3:::{RIGHTS.work}/runs/x/plan.json"
+    assert RIGHTS.allows("PlanTransfer", Need("s3:PutObject", plan))
+    assert not RIGHTS.allows("PlanTransfer", Need("s3:PutObject", plan, {"s3:DataAccessPointArn": POINT}))
