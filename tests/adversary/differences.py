@@ -37,7 +37,7 @@ def judge_verification(record: Record, scope: Scope, resting: Snapshot) -> Itera
 def judge_sums(record: Record) -> Iterator[Finding]:
     """The parts of a summary about a verification do not contradict each other, whatever attempts were lost."""
     summary = record.result.summary
-    found = None if summary is None else summary["verification"]
+    found = None if summary is None else summary.get("verification")
     if found is None:
         return
     digests = found["source_digest"], found["destination_digest"]
