@@ -9,6 +9,7 @@ from tests.adversary.limited import limited
 from tests.adversary.manifests import written_anew
 from tests.adversary.script import Act, Spec
 from tests.adversary.sleepers import half_made
+from tests.adversary.swapped import with_swappers
 from tests.adversary.twins import twins
 from tests.adversary.upgrades import upgraded
 
@@ -16,9 +17,10 @@ from tests.adversary.upgrades import upgraded
 def more_draws(
     seed: int, direction: str, source: tuple[Spec, ...], options: dict[str, Any], acts: tuple[Act, ...]
 ) -> tuple[Act, ...]:
-    """The acts with a twin, a list that is written anew, a staging directory without a note, limits, an upgrade."""
+    """The acts with twins, lists written anew, staging directories without notes, limits, swaps, upgrades."""
     acts = twins(Random(f"nearly the same {seed}"), options, acts)
     acts = written_anew(Random(f"list anew {seed}"), options, acts)
     acts = half_made(Random(f"half made {seed}"), direction, source, acts)
     acts = limited(Random(f"limited {seed}"), options, acts)
+    acts = with_swappers(Random(f"swappers {seed}"), direction, source, options, acts)
     return upgraded(Random(f"upgraded {seed}"), acts)

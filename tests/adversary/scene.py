@@ -15,6 +15,7 @@ from tests.adversary.lab import Lab
 from tests.adversary.manifests import write_anew
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
+from tests.adversary.swappers import SWAP_PRIVATE
 from tests.adversary.thieves import WORDS
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.views import view
@@ -22,7 +23,7 @@ from tests.adversary.wideness import allow
 from tests.support.nfs_client import NfsClient
 
 # Changes that move a directory: a function that holds it open writes there, as if before the move.
-ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory"})
+ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory", SWAP_PRIVATE})
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Protocol
 from tests.adversary.clock import LabClock
 from tests.adversary.forgers import FORGE, FORGERIES, KEPT_IN, backups_of, forge, pose_as_kept
 from tests.adversary.script import STAGING, Change, Spec, bytes_of
+from tests.adversary.swappers import swap_private
 from tests.adversary.thieves import WORDS, is_thieves, steal
 
 
@@ -241,6 +242,9 @@ class MountPlace:
                     os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1 + seed))
 
     _turn_back = _turn
+
+    def _swap_private(self, path: Path, seed: int) -> None:
+        swap_private(self.mount / "attic", path, seed)
 
     def _aside(self, path: Path, seed: int) -> None:
         if os.path.lexists(path):

@@ -89,7 +89,7 @@ def test_directories_are_set_by_as_many_tasks_as_it_takes(tmp_path: Path) -> Non
     world.copy_all()
     # One file of made directories for each of many tasks.
     rows = [row for key in world.ledger.keys("directories/") for row in world.ledger.read_rows(key)]
-    for number, row in enumerate(rows):
+    for number, row in enumerate(row for row in rows if not row.get("place")):
         world.ledger.write_rows(f"directories/one-{number:04d}.jsonl.gz", [row])
     assert slow(world, 6).finish_all() > 3
     found = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}

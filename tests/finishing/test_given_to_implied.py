@@ -20,7 +20,8 @@ def test_a_directory_that_no_entry_made_is_no_failure(tmp_path: Path) -> None:
     tree = PosixTree(tmp_path, "out", "run-1", "n")
     tree.check(writing=True)
     (tmp_path / "out/there").mkdir()
-    asked = [MadeDirectory(path, 0o750, may_lack=True) for path in ("lacks/", "lacks/inner/", "there/")]
+    inode = str((tmp_path / "out/there").stat().st_ino)
+    asked = [MadeDirectory(path, 0o750, may_lack=True, inode=inode) for path in ("lacks/", "lacks/inner/", "there/")]
     assert set_directories(tree, asked) == []
     assert (tmp_path / "out/there").stat().st_mode & 0o7777 == 0o750
     (unset,) = set_directories(tree, [MadeDirectory("lacks/", 0o750)])

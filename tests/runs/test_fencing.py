@@ -61,7 +61,7 @@ def copy(world: World) -> None:
 def own_tree(world: World) -> PosixTree:
     """The destination as a function of its own opens it."""
     assert isinstance(world.destination, PosixTree)
-    return PosixTree(Path(world.destination._directories._base), "out", world.run_id, next(world.nonces))
+    return PosixTree(Path(world.destination._directories.base), "out", world.run_id, next(world.nonces))
 
 
 def assert_overtaken(mount: Path, zombie: Zombie, expected: Callable[[], Any], request: Json = REQUEST) -> None:

@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
-from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, MadeEntry
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, MadeEntry, Place
 from fanout.model.errors import ItemError
 from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
@@ -213,9 +213,16 @@ class MemoryTree:
         """Memory does not wait."""
         return False
 
-    def inode_of(self, entry: Entry) -> str:
+    def place_of(self, entry: Entry) -> Place:
         """Nobody replaces a directory in memory."""
-        return ""
+        return Place(entry.path, "")
+
+    def take_places(self) -> tuple[()]:
+        """Nobody replaces a directory in memory."""
+        return ()
+
+    def require_place(self, entry: Entry) -> None:
+        """Nobody replaces a directory in memory."""
 
     def look_anew(self, path: str) -> None:
         """Memory has no cache."""

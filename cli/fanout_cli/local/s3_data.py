@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.http.transport import Transport
@@ -16,7 +18,7 @@ from fanout.copying.copier import Copier
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.trees.merge import merge
 from fanout.model.deadline import NEVER
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Kind, Place
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location
 from fanout.model.outcome import Result
@@ -81,9 +83,11 @@ def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None
     for _, outcome in copier.copy_all(enumerate(entries), THREADS):
         if outcome.result is not Result.COPIED:
             raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
-    for entry, attributes in sorted(copier.directories, key=lambda made: -made[0].path.count("/")):
-        if target.file_system is not None:
-            target.file_system.set_attributes(entry, attributes)
+    files = target.file_system
+    made = [one for one in copier.directories if not isinstance(one, Place)]
+    for entry, attributes in sorted(made, key=lambda one: -one[0].path.count("/")):
+        if files is not None:  # one that was there gets them too
+            files.set_attributes(replace(entry, inode=files.place_of(entry).inode), attributes)
 
 
 def _without_filled_directories(entries: Iterator[Entry]) -> Iterator[Entry]:

@@ -7,13 +7,16 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fanout.adapters.posix.paths.looks import ASKED_SECONDS
+from fanout.adapters.posix.staging import Staging
 from fanout.model.entry import Kind
 from tests.nfs.inside.mounts import Mounts
 from tests.support.hidden_writes import COPY, FILES, MOVE, NEW, SYNC, Clients, Deed, fill, held, put, watched
+from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST as PUBLISH
 from tests.support.publishing import PublishingWorld
 
@@ -88,6 +91,40 @@ def test_a_directory_that_another_client_put_in_anothers_place_is_no_success(mou
     assert run(clients, COPY, "FinishTree", deed) == "FAILED_WITH_ITEMS"
     assert watched(clients, run_id="run-2").run(COPY)["status"] == "SUCCEEDED"
     assert len(list((mounts.served / "out/d").iterdir())) == 6
+
+
+@pytest.mark.parametrize("middle", [0, 1, 4], ids=["before FinishTree", "before the first", "in the middle"])
+def test_files_of_keys_in_a_directory_that_another_client_replaced_are_no_success(
+    mounts: Mounts, clients: Clients, monkeypatch: pytest.MonkeyPatch, middle: int
+) -> None:
+    """The directory was there, and no key names it: only where files went says which one it is."""
+    keys, left, rename = MemoryTree(), [middle], Staging.rename
+
+    def noting(self: Staging, *place: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            deed(mounts.b)
+        rename(self, *place)
+
+    def deed(root: Path) -> None:
+        (root / "out/d").rename(root / "moved")
+        (root / "out/d").mkdir()
+
+    def copy(run_id: str, state: str = "") -> str:
+        for number in range(6):
+            keys.put(f"d/f{number}", Kind.FILE, run_id.encode())
+        world = watched(clients, state, deed, run_id)
+        world.source = keys
+        status: str = world.run({"source": "s3://a-bucket/x/", "destination": "efs:///out"})["status"]
+        return status
+
+    (mounts.b / "out").mkdir()
+    assert copy("run-1") == "SUCCEEDED"
+    with monkeypatch.context() as patch:
+        patch.setattr(Staging, "rename", noting)
+        assert copy("run-2", "" if middle else "FinishTree") == "FAILED_WITH_ITEMS"
+    assert copy("run-3") == "SUCCEEDED"
+    assert {path.read_bytes() for path in (mounts.served / "out/d").iterdir()} == {b"run-3"}
 
 
 def test_a_version_that_another_client_s_readers_follow_the_link_to_stays(mounts: Mounts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
@@ -12,13 +13,14 @@ from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
-from fanout.model.entry import Attributes, Entry, Kind, MadeEntry
+from fanout.model.entry import Entry, Kind, MadeEntry, Place
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import EntryCopier, Source, Target, Tree
 from fanout.request.parts.symlinks import Symlinks
+from fanout.shards.made_directories import SeenDirectory
 from fanout.work.overlapping import overlap_on
 from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
@@ -34,8 +36,8 @@ def never_same(_entry: Entry) -> str | None:
 class Copier:
     """Copies entries from one tree to another.
 
-    ``deadline`` says when to stop; ``directories`` collects the attributes of the
-    directories that were made, to be set when their content is there. With ``within``
+    ``deadline`` says when to stop; ``directories`` collects the attributes of the directories that were made, to be set
+    when their content is there, and where entries were put, to be looked at then. With ``within``
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
@@ -69,7 +71,8 @@ class Copier:
         self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
-        self.directories: list[tuple[Entry, Attributes]] = []
+        self.directories: list[SeenDirectory] = []
+        self._noting = threading.Lock()
         self.unfinished: list[tuple[int, Entry]] = []
         self.left_out = 0
 
@@ -123,7 +126,15 @@ class Copier:
     def _timed(self, entry: Entry) -> Generator[None, None, Outcome]:
         began = self._now()
         outcome = yield from self._outcome(entry)
+        self._note_places()
         return replace(outcome, seconds=max(0.0, self._now() - began))
+
+    def _note_places(self) -> None:
+        """Note where entries were put, before any of them has its outcome."""
+        files = self._destination.file_system
+        if files is not None:
+            with self._noting:
+                self.directories.extend(files.take_places())
 
     def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
         said: dict[str, str] = {}
@@ -174,10 +185,14 @@ class Copier:
             source.close()
 
     def _make_directory(self, entry: Entry, source: Source) -> None:
-        self._destination.make_directory(entry.placed, source.attributes)
-        files = self._destination.file_system
-        made = replace(entry.placed, inode="" if files is None else files.inode_of(entry.placed))
-        self.directories.append((made, source.attributes))
+        """Make a directory, and note which one gets the attributes: the one that was listed, or that the run made."""
+        placed, files = entry.placed, self._destination.file_system
+        self._destination.make_directory(placed, source.attributes)
+        place = Place(placed.path, "") if files is None else files.place_of(placed)
+        if place.inode and placed.replaces not in ("", place.inode):
+            raise ItemError(Reason.DESTINATION_CHANGED, "another directory was put in the place of the listed one")
+        inode = place.inode if placed.replaces or place.is_own else ""
+        self.directories.append((replace(placed, inode=inode, replaces=""), source.attributes))
 
     def _make_symlink(self, entry: Entry, source: Source) -> str:
         if not 0 < entry.size <= aws.SYMLINK_TARGET_BYTES:

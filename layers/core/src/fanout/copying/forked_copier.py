@@ -9,9 +9,10 @@ from typing import Protocol
 
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
-from fanout.model.entry import Attributes, Entry, MadeEntry
+from fanout.model.entry import Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
+from fanout.shards.made_directories import SeenDirectory, take
 from fanout.work.processes.crew import Crew
 from fanout.work.processes.shared_work import in_processes
 from fanout.work.rates.shared_limiter import AskingLimiter, SharedLimiter
@@ -22,7 +23,7 @@ NumberedEntry = tuple[int, Entry]
 class CopiesEntries(Protocol):
     """Copies entries and returns their outcomes; see ``Copier``. ``left_out`` are so many that another task copies."""
 
-    directories: list[tuple[Entry, Attributes]]
+    directories: list[SeenDirectory]
     unfinished: list[NumberedEntry]
     left_out: int
 
@@ -43,7 +44,7 @@ class ForkedCopier:
     ) -> None:
         self._crew, self._make = crew, make
         self._processes, self._shared = processes, shared
-        self.directories: list[tuple[Entry, Attributes]] = []
+        self.directories: list[SeenDirectory] = []
         self.unfinished: list[NumberedEntry] = []
         self.left_out = 0
         self._made: list[MadeEntry] = []
@@ -83,7 +84,7 @@ def _copy(
     """In a process: copy the entries of its turns."""
     copier = make(limiter=AskingLimiter(*limits)) if limits else make()
     for index, outcome in copier.copy_all(turns, threads):
-        made, copier.directories = copier.directories, []
+        made = take(copier.directories)
         is_plain = outcome.result is Result.COPIED and not outcome.unread
         short = (outcome.crc64nvme, outcome.seconds) if is_plain else outcome
         yield [(index, short, made, copier.take_made())]
@@ -91,10 +92,8 @@ def _copy(
 
 
 # The index of an entry, its outcome or, where it was copied and no more is to be said, its checksum and seconds alone,
-# the directories made, and what a version got.
-_FromProcess = tuple[
-    int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[MadeEntry]
-]
+# the directories made or put into, and what a version got.
+_FromProcess = tuple[int, Outcome | tuple[str | None, float | None], list[SeenDirectory], Sequence[MadeEntry]]
 
 
 def _copied(entry: Entry, checksum: str | None, seconds: float | None) -> Outcome:

@@ -22,6 +22,7 @@ from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
+from fanout.shards.made_directories import write_places
 from fanout.shards.record import read_receipts
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.shards.tasks.outcome_writer import write_made
@@ -62,6 +63,7 @@ def assemble_big_files(
     name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
     if destination.file_system is not None:
         write_made(destination.file_system.take_made(), ledger, f"big-files-{name}", 0)
+        write_places(destination.file_system.take_places(), ledger, f"big-files-{name}", 0)
     report_done(plan, ledger, "copy", f"big-files-{name}", map(outcome_from_row, rows))
     ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)

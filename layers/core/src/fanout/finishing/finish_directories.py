@@ -11,6 +11,7 @@ from msgspec import Struct, convert, to_builtins
 
 from fanout.facts import tuning
 from fanout.finishing.divide import ClosedFile, MadeFile
+from fanout.finishing.proven_places import ProvenPlaces
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
@@ -51,8 +52,10 @@ def finish_directories(
     failures: list[Unset] = []
     number = began_at
     closed = began_at > 0  # what another task saw is not known here
+    places = proven_places(ledger)
     reading = ahead(lambda file: read_directories(ledger, file), files[began_at:], tuning.LEDGER_FILES_AHEAD)
-    for number, (_, rows) in enumerate(reading, began_at + 1):
+    for number, (_, read) in enumerate(reading, began_at + 1):
+        rows = places.complete(read)
         settable = [one for one in rows if settable_at_once(one)]
         closed = closed or len(settable) < len(rows)
         failures += set_directories(destination, settable)
@@ -62,7 +65,7 @@ def finish_directories(
     # directories that close the way to those below.
     finished = number >= len(files) and not (closed and number > began_at and deadline.passed)
     if finished and closed:
-        failures += _set_last(ledger, files, destination)
+        failures += _set_last(ledger, files, destination, places)
     if failures:
         ledger.write_rows(keys.directory_failures_key(context.nonce), map(to_builtins, failures))
     if files:
@@ -78,16 +81,16 @@ def _files_set(ledger: Ledger, position: str) -> int:
 def settable_at_once(made: MadeDirectory) -> bool:
     """Whether the directory can be set before those below it: its owner can pass it afterwards.
 
-    Always true for an implied one, which no mode of a source closes.
+    Always true for an implied one, which no mode of a source closes, and for one that is only looked at.
     """
     return made.implied or made.mode is None or made.mode & _PASSABLE == _PASSABLE
 
 
-def _set_last(ledger: Ledger, files: list[MadeFile], destination: Tree) -> list[Unset]:
+def _set_last(ledger: Ledger, files: list[MadeFile], destination: Tree, places: ProvenPlaces) -> list[Unset]:
     last: dict[str, MadeDirectory] = {}
     for _, made in ahead(lambda file: read_directories(ledger, file), files, tuning.LEDGER_FILES_AHEAD):
         for one in made:
-            if one.implied:
+            if one.implied or one.place:
                 continue
             if settable_at_once(one):
                 last.pop(one.path, None)  # a later file has newer attributes
@@ -96,7 +99,7 @@ def _set_last(ledger: Ledger, files: list[MadeFile], destination: Tree) -> list[
     failures: list[Unset] = []
     deepest_first = sorted(last.values(), key=lambda one: -depth_of(one))
     for _, level in groupby(deepest_first, key=depth_of):
-        failures += set_directories(destination, level)
+        failures += set_directories(destination, places.complete([*level]))
     return failures
 
 
@@ -106,7 +109,10 @@ def depth_of(made: MadeDirectory) -> int:
 
 
 def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
-    """Set the attributes of directories, many at once; returns those that could not be set."""
+    """Set the attributes of directories, many at once; returns those that could not be set.
+
+    Each is the one of its row's inode: whoever swaps names in a directory has neither mode nor owner of another set.
+    """
     files = destination.file_system
     if files is None:  # a bucket's directories are objects, which got their attributes as they were written
         return []
@@ -114,7 +120,9 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
     def set_one(one: MadeDirectory) -> Unset | None:
         entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode)
         try:
-            if one.implied:
+            if one.place:
+                files.require_place(entry)
+            elif one.implied:
                 files.open_directory(entry, one.mode or 0)
             else:
                 files.set_attributes(entry, Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns))
@@ -127,6 +135,11 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
 
     results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, NEVER, [])
     return [failure for _, failure in results if failure is not None]
+
+
+def proven_places(ledger: Ledger) -> ProvenPlaces:
+    """The places that the run noted, for the rows of one task."""
+    return ProvenPlaces(ledger, lambda key: read_directories(ledger, MadeFile(key, None)))
 
 
 def _is_missing(destination: Tree, path: str) -> bool:

@@ -12,6 +12,7 @@ from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ClosedFile, FinishShard, MadeFile
 from fanout.finishing.finish_directories import (
     depth_of,
+    proven_places,
     read_directories,
     set_directories,
     settable_at_once,
@@ -87,6 +88,7 @@ class _DirectorySetter:
 
     def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: Tree) -> None:
         self._shard, self._context, self._destination = shard, context, destination
+        self._places = proven_places(context.ledger)
         self._set, self._closed = progress.set, list(progress.closed)
         self._held: defaultdict[int, list[MadeDirectory]] = defaultdict(list)
         self._failures: list[Unset] = []
@@ -100,7 +102,8 @@ class _DirectorySetter:
         groups: list[Group] = [*self._shard.directories, *((file,) for file in self._shard.closed)]
         left = groups[self._set :]
         reading = ahead(lambda group: _read(ledger, group), left, tuning.LEDGER_FILES_AHEAD)
-        for number, (group, made) in enumerate(reading, 1):
+        for number, (group, read) in enumerate(reading, 1):
+            made = self._places.complete(read)
             at_once = [one for one in made if isinstance(group[0], ClosedFile) or settable_at_once(one)]
             self._failures += set_directories(self._destination, at_once)
             if isinstance(group[0], MadeFile):
@@ -136,4 +139,4 @@ class _DirectorySetter:
 def _read(ledger: Ledger, group: Group) -> list[MadeDirectory]:
     """Each directory of the group once, with its newest attributes."""
     rows = chain.from_iterable(read_directories(ledger, file) for file in group)
-    return list({one.path: one for one in rows}.values())
+    return list({(one.path, one.place and one.inode): one for one in rows}.values())

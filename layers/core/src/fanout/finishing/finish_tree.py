@@ -29,7 +29,7 @@ from fanout.model.document import Json
 from fanout.model.errors import FanoutError, ItemError, Superseded
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.shards.made_directories import made_directories
+from fanout.shards.made_directories import made_directories, with_placed
 from fanout.shards.partitioned import is_partitioned, links_of
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished, was_finished, withdraw
@@ -86,7 +86,8 @@ def next_round(last: FinishRound, plan: Plan, ledger: Ledger) -> FinishRound | N
     """Write the round after ``last``, whose shards are all done; none if nothing is left."""
     number, functions = last.number + 1, plan.request.limits.max_concurrency
     if last.shards[0].big_files or last.shards[0].links:
-        return _written(number, divide_directories(number, made_directories(ledger), functions), ledger)
+        made = with_placed(made_directories(ledger), ledger)
+        return _written(number, divide_directories(number, made, functions), ledger)
     return _written(number, divide_closed(number, _closed_left(last, ledger), functions), ledger)
 
 
@@ -200,7 +201,8 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
     if done:
         destination = context.destination(plan)
         with _clearing(destination):
-            directories, done = finish_directories(context, destination, deadline, left.directories)
+            made = with_placed(left.directories, context.ledger) if left.big_files or left.links else left.directories
+            directories, done = finish_directories(context, destination, deadline, made)
     if not done and not files + names + directories:
         nothing_done("nothing could be finished", context)
     return done

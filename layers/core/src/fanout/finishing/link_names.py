@@ -15,7 +15,7 @@ from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Entry
+from fanout.model.entry import Entry, Place
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError, Superseded, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
@@ -24,6 +24,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
+from fanout.shards.made_directories import write_places
 from fanout.shards.record import each_once, records, write_outcomes
 from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
@@ -65,6 +66,7 @@ def link_names(
                     late = nothing_done("none of the further names could be linked", context, cut_off=linker.cut_off)
                     outcomes = {index: out_of_time_outcome(entry) for index, entry in late}
                 name = f"{context.nonce}-{number:04d}"
+                write_places(linker.take_places(), context.ledger, f"{shard.id}-{context.nonce}", number)
                 report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
                 write_outcomes(shard.id, name, outcomes, context.ledger)
                 done += len(outcomes)
@@ -149,6 +151,7 @@ class _Linker:
         self._deadline, self._limiter = deadline, limiter
         self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
+        self._places: list[Place] = []
         self._number = 0
         self._copying = threading.Lock()
 
@@ -179,6 +182,11 @@ class _Linker:
             text = f"{self._number:,} of the further names are files of their own: a file had no room for another name"
             context.ledger.note(f"names-{context.nonce}", [text])
 
+    def take_places(self) -> list[Place]:
+        """The directories that names were put into since the last call; no name is linked meanwhile."""
+        taken, self._places = self._places, []
+        return [*taken, *self._files.take_places()]
+
     def _linked(self, entry: Entry, first: str) -> bool:
         try:
             self._files.link(entry, first)
@@ -197,6 +205,7 @@ class _Linker:
                 raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is not what was copied there")
             copier = Copier(self._destination, self._destination, self._deadline, limiter=self._limiter)
             outcome = next(copier.copy_all([(0, replace(found.entry, inode=inode, target=entry.path))], 1), None)
+            self._places += [one for one in copier.directories if isinstance(one, Place)]
             if outcome is None or outcome[1].reason is not Reason.SOURCE_CHANGED:
                 break
         if outcome is None:

@@ -41,6 +41,7 @@ BIG_FILE_OUTCOMES = "outcomes/big-files/"
 DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
 DIRECTORY_FAILURES = "directories/failures/"
+PLACED = "finishing/placed/"
 FINISH_ROUNDS = "finishing/round-"
 CERTIFICATE = "certificate.json"
 OWNERS = "owners.json"
@@ -138,6 +139,8 @@ directories_key = Key("directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz")
 parents_key = Key("directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz")
 # The key of directories carried over from an earlier run; sorts before those of shards, which are newer.
 carried_directories_key = Key("directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz")
+# Where big files and further names were put.
+placed_key = Key(PLACED + "{name}-{number:04d}.jsonl.gz")
 # Directories whose attributes one FinishTree or FinishShard could not set.
 directory_failures_key = Key(DIRECTORY_FAILURES + "{name}.jsonl")
 # Directories of one depth that their owner cannot pass, which a later round sets.

@@ -41,11 +41,11 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
     nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
     A directory of a mount that a move has proven bears its ``permissions_of`` as ``etag``.
-    ``inode`` tells which names of the same tree are one file; empty for a file with
-    one name. ``problem`` says why the listing could make no file or directory of a symlink
-    that is to be followed.
+    ``inode`` tells which names of the same tree are one file; empty for a file with one name. A directory of a mounted
+    destination has its own. ``problem`` says why the listing could make no file or directory of a symlink that is to be
+    followed.
     ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
-    place in a bucket: an ETag or ``NOTHING_THERE``; empty where that is not known.
+    place: in a bucket an ETag or ``NOTHING_THERE``, on a mount the inode of a directory; empty where that is not known.
     ``held`` is set where a run brings back what is held: by a listing the kind of store that may hold it, after a look
     at the object the one that does; no row of a shard has it, because ``Shard`` does.
     """
@@ -118,6 +118,17 @@ class Attributes(Struct):
     def is_symlink(self) -> bool:
         """Whether the source says that the bytes are the target of a symlink."""
         return self.mode is not None and stat.S_ISLNK(self.mode)
+
+
+class Place(Struct, frozen=True):
+    """A directory of the destination that a run puts entries into, by its inode.
+
+    ``is_own``: the run made it, or another attempt did that was stopped; for any other, the listing's look counts.
+    """
+
+    path: str
+    inode: str
+    is_own: bool = True
 
 
 class MadeEntry(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
 
-from fanout.model.entry import Attributes, Entry, MadeEntry
+from fanout.model.entry import Attributes, Entry, MadeEntry, Place
 from fanout.model.file_system import Staged
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
@@ -59,20 +59,27 @@ class FileSystem(Protocol):
     def versions(self, link: str) -> Versions:
         """The versions of the tree that this one is a version of, and their link."""
 
-    def inode_of(self, entry: Entry) -> str:
-        """Identifies a directory that this tree made or found, and puts entries into; empty where nothing can."""
+    def place_of(self, entry: Entry) -> Place:
+        """A directory that this tree made or found, and puts entries into; its inode is empty where it has none."""
+
+    def take_places(self) -> Sequence[Place]:
+        """The directories that entries were put into, or were made for some, since this was called last."""
+
+    def require_place(self, entry: Entry) -> None:
+        """Raise ``ItemError`` with ``Reason.DESTINATION_CHANGED`` unless the directory of its inode has its path."""
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Set the attributes of a directory that has its content.
 
-        Raises ``ItemError`` with ``Reason.DESTINATION_CHANGED`` for another one than that of the entry's inode, if it
-        has one: the content is not there.
+        Raises ``ItemError`` with ``Reason.DESTINATION_CHANGED`` for another one than that of the entry's inode: the
+        content is not there.
         """
 
     def open_directory(self, entry: Entry, mode: int) -> None:
         """Give a directory that a run made, and that is no entry, its mode.
 
-        A directory with another mode than new ones have stays as it is; a missing one is left out.
+        A directory with another mode than new ones have stays as it is; a missing one is left out. Raises as
+        ``set_attributes`` for another one with that mode.
         """
 
     def remove_directory(self, entry: Entry) -> None:

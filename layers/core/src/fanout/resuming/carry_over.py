@@ -7,6 +7,7 @@ shards of this run, so that its ledger is complete by itself and can be resumed 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
@@ -23,7 +24,7 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.rounds import hand_segment_back
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
-from fanout.model.entry import Entry
+from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason, Result
@@ -88,7 +89,8 @@ class _Carrier:
         self._began = began(earlier)
         self._find = found_for_listing(self._source)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
-        look = look_of(plan, segment, context.ledger, self._destination)
+        self._there = look = look_of(plan, segment, context.ledger, self._destination)
+        self._to_files = not plan.request.destination.is_keyed
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
         self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
@@ -149,6 +151,7 @@ class _Carrier:
         proofs = self._known.proofs(shard)
         again: list[Entry] = []
         denied: list[Entry] = []
+        directories: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is None and shard.done:  # it was not settled, and is there no less
@@ -161,11 +164,23 @@ class _Carrier:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
                 denied.append(entry)
+            elif self._to_files and entry.kind is Kind.DIRECTORY:
+                directories.append(entry)
             else:
                 self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
-        for entry in pinned_anew(denied, self._source):
+        for entry in (*pinned_anew(denied, self._source), *self._placed_anew(directories)):
             self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         self._look_and_copy(again)
+
+    def _placed_anew(self, entries: list[Entry]) -> list[Entry]:
+        """Directories of a mounted destination with what is in their places now, which this run goes by."""
+        inodes = self._inodes(entry.placed.path for entry in entries)
+        return [replace(entry, replaces=inodes.get(entry.placed.path, "")) for entry in entries]
+
+    def _inodes(self, paths: Iterable[str]) -> dict[str, str]:
+        """The directories that a mounted destination holds at these paths, by their inodes."""
+        there = self._there(paths) if self._to_files else {}
+        return {path: one.inode for path, one in there.items() if one.kind is Kind.DIRECTORY}
 
     def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
         self._count(entry)
@@ -245,9 +260,10 @@ class _Carrier:
     def _directory_attributes(self, part: rules.CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
-        rows = self._earlier.read_rows_as(part.key, dict, part.rows)
-        # Whoever replaced a directory since has the run look whether its copies are there.
-        self._context.ledger.write_rows(key, ({**row, "inode": ""} for row in rows))
+        rows = [row for row in self._earlier.read_rows_as(part.key, dict, part.rows) if not row.get("place")]
+        # Whoever replaced a directory since has the run look whether its copies are there: it goes by what it sees now.
+        inodes = self._inodes(row["path"] for row in rows)
+        self._context.ledger.write_rows(key, ({**row, "inode": inodes.get(row["path"], "")} for row in rows))
         self._writer.directories.append(key)
         self._directories += 1
 

@@ -138,5 +138,7 @@ def _paths_of(part: rules.CarriedPart, place_of: Naming, earlier: Ledger) -> Ite
                 yield from (entry.placed.path for entry in earlier.read_shard(part.copies))
             rows = earlier.read_rows_as(part.shard.key, link_from_row, part.shard.entries)
             yield from (entry.placed.path for entry, _ in rows)
+        case rules.CarriedDirectories():
+            yield from earlier.read_rows_as(part.key, lambda row: str(row["path"]), part.rows)
         case rules.CarriedBigFile():
             yield earlier.read(part.key, BigFile).entry.placed.path

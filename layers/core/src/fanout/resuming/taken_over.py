@@ -180,7 +180,8 @@ class TakenOver:
             self._copy(self._replacing(source, found), False)
 
     def _replacing(self, entry: Entry, found: Entry | None) -> Entry:
-        """In a bucket it replaces what the look saw."""
+        """In a bucket it replaces what the look saw; a directory on a mount is the one that it saw."""
         if not self._conditions:
-            return entry
+            there = found if found is not None and found.kind is entry.kind is Kind.DIRECTORY else None
+            return replace(entry, replaces="" if there is None else there.inode)
         return replace(entry, replaces=NOTHING_THERE if found is None else found.etag)

@@ -1,13 +1,15 @@
-"""Which files of the ledger hold the attributes of the directories that a run made."""
+"""The directories that a run made or put entries into: rows of the ledger, and which files hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Place
 from fanout.shards.record import all_records
 from fanout.shards.round_records import rounds_done
 
@@ -17,7 +19,8 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
 
     An ``implied`` one is no entry, which gets its mode alone. One that gets attributes of the request counts as
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
-    ``inode`` is that of the directory which the run's files went into, empty where it is not known.
+    ``inode`` is that of the directory which the listing saw or the run made; where it is empty, a row of ``place``
+    has it. Such a row has nothing to set: entries were put into this directory, which the run made if it ``is_own``.
     """
 
     path: str
@@ -29,6 +32,46 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     implied: bool = False
     may_lack: bool = False
     inode: str = ""
+    place: bool = False
+    is_own: bool = False
+
+
+# A directory that was made, with the attributes of its source; or one that entries were put into.
+SeenDirectory = tuple[Entry, Attributes] | Place
+
+
+def take(seen: list[SeenDirectory]) -> list[SeenDirectory]:
+    """Hand over what a list holds, to which other threads may add meanwhile."""
+    taken = list(seen)
+    del seen[: len(taken)]
+    return taken
+
+
+def rows_of(seen: Iterable[SeenDirectory]) -> list[Json]:
+    """The rows of directories; each place once, and none of which a row with attributes says as much."""
+    known = list(seen)
+    made = [_with_attributes(*one) for one in known if not isinstance(one, Place)]
+    listed = {(one.path, one.inode) for one in made}
+    places = {one for one in known if isinstance(one, Place) and (one.path, one.inode) not in listed}
+    ordered = sorted(places, key=lambda one: (one.path, one.inode, one.is_own))
+    return [to_builtins(one) for one in (*made, *map(_of_place, ordered))]
+
+
+def write_places(places: Sequence[Place], ledger: Ledger, name: str, number: int) -> None:
+    """Record where finishing put entries, before their outcomes say that they are there; ``name`` is its own."""
+    if places:
+        ledger.write_rows(keys.placed_key(name, number), rows_of(places))
+
+
+def _with_attributes(entry: Entry, attributes: Attributes) -> MadeDirectory:
+    """A directory that was made, with what is to be set on it at the end."""
+    mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
+    times_ns = attributes.copied_mtime_ns, attributes.atime_ns
+    return MadeDirectory(entry.path, mode, uid, gid, *times_ns, inode=entry.inode)
+
+
+def _of_place(place: Place) -> MadeDirectory:
+    return MadeDirectory(place.path, None, inode=place.inode, place=True, is_own=place.is_own)
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:
@@ -38,6 +81,11 @@ def made_directories(ledger: Ledger) -> dict[str, int | None]:
     """
     carried = [key for done in rounds_done(ledger) for key in done.directories]
     return directories_held(carried, ledger)
+
+
+def with_placed(made: Mapping[str, int | None], ledger: Ledger) -> dict[str, int | None]:
+    """These files, and those of where big files and further names were put, if there are any."""
+    return {**made, **dict.fromkeys(ledger.keys(keys.PLACED))}
 
 
 def directories_held(carried: Iterable[str], ledger: Ledger) -> dict[str, int | None]:

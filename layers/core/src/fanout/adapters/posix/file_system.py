@@ -11,27 +11,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self, TypeVar
 
-from fanout.adapters.posix.attributes import apply_attributes, has_hard_links, owner_limitation, time_of_new_file
+from fanout.adapters.posix.attributes import has_hard_links, owner_limitation, time_of_new_file
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
 from fanout.adapters.posix.fencing.further_names import link, placed_inode
-from fanout.adapters.posix.fencing.implied_directories import keeps_sticky, open_unfinished
-from fanout.adapters.posix.listing.stats import require_place
+from fanout.adapters.posix.finished_directories import FinishedDirectories
 from fanout.adapters.posix.other_kinds import OtherKinds
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
-from fanout.adapters.posix.paths.looks import ask_for, look_anew
+from fanout.adapters.posix.paths.looks import ask_for
+from fanout.adapters.posix.paths.places import NotedPlaces
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.linking import MadeFiles, VersionNames, link_from
 from fanout.adapters.posix.publishing.protected import published_above
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.staging import Staging
-from fanout.model.entry import Attributes, Entry, MadeEntry
+from fanout.model.entry import Attributes, Entry, MadeEntry, Place
 from fanout.model.errors import ItemError, Transient
 from fanout.model.file_system import Staged
-from fanout.model.path_rules import DEFAULT_DIRECTORY_MODE, STAGING_PREFIX, UNFINISHED_MODE, mode_not_told
+from fanout.model.path_rules import DEFAULT_DIRECTORY_MODE, STAGING_PREFIX, UNFINISHED_MODE
 from fanout.ports.file_system import Fenced, fence_any, made_nothing
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite
@@ -84,9 +84,13 @@ class PosixFileSystem(HandedOver):
             self._backup.stage_in(self._token)
         self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
+        self._places = NotedPlaces(self._root, self._token.owner_of_all)
+        opened = self._staging.write_protected
+        self._finished = FinishedDirectories(self._directories, self._token, opened, self._root)
         self._kinds = OtherKinds(self._directories, self._token) if replaces_kinds else None
         if self._made:
             self._directories.on_denied = self._staging.write_protected.open
+            self._directories.on_placing = self._places.note
         if self._kinds is not None:
             self._directories.on_taken = self._kinds.make_way
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
@@ -153,36 +157,21 @@ class PosixFileSystem(HandedOver):
         self._staging.works_later()
         return PosixVersions(self._directories, self._staging, self._root, link)
 
-    def inode_of(self, entry: Entry) -> str:
+    def place_of(self, entry: Entry) -> Place:
         with self._directories.hold(self._root + entry.path, opens=False) as descriptor:
-            return str(os.fstat(descriptor).st_ino)
+            return self._places.place_of(entry.path, descriptor)
+
+    def take_places(self) -> Sequence[Place]:
+        return self._places.take()
+
+    def require_place(self, entry: Entry) -> None:
+        self._finished.require(entry)
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        attributes = self._allowed.of(attributes, is_directory=True)
-        try:
-            look_anew(self._directories, self._root + entry.path)
-            with self._directories.hold(self._root + entry.path) as descriptor:
-                self._token.look()
-                self._staging.write_protected.forget(self._root + entry.path)
-                found = require_place(os.fstat(descriptor), entry)
-                apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
-        except OSError as error:
-            raise self._token.error("attributes", error) from error
+        self._finished.set_attributes(entry, self._allowed.of(attributes, is_directory=True))
 
     def open_directory(self, entry: Entry, mode: int) -> None:
-        """See ``ports.tree.Tree``."""
-        try:
-            with self._directories.hold(self._root + entry.path) as descriptor:
-                self._token.look()
-                open_unfinished(descriptor, mode, lambda: self._keeps_sticky)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError as error:
-            raise self._token.error("attributes", error) from error
-
-    @cached_property
-    def _keeps_sticky(self) -> bool:
-        return self._try_staged("making a directory", keeps_sticky)
+        self._finished.open(entry, mode)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""

@@ -119,6 +119,8 @@ class Settler:
             writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
         if self._conditions and decision is not Decision.UNCHANGED:
             source = replace(source, replaces=NOTHING_THERE if destination is None else destination.etag)
+        elif source.kind is Kind.DIRECTORY and destination is not None and destination.kind is Kind.DIRECTORY:
+            source = replace(source, replaces="" if self._conditions else destination.inode)
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             writer.name(Name(source, decision is Decision.UNCHANGED, there))

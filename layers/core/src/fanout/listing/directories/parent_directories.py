@@ -63,8 +63,8 @@ class ParentDirectories:
 
     def seen_there(self, entry: Entry) -> None:
         """Take an entry of the destination's listing; a finished directory counts only where none is repaired."""
-        if self._seen is not None and not self._repairs:
-            self._seen.at_destination(entry)
+        if self._seen is not None:
+            self._seen.at_destination(entry, counts=not self._repairs)
 
     def add(self, path: str, target: str = "", *, is_directory: bool = False) -> None:
         """Take an entry of the source that is copied or unchanged, with its place if that is another path."""
@@ -74,7 +74,7 @@ class ParentDirectories:
             return
         for parent, seen in self._seen.above(path):
             if seen is Shown.IMPLIED:
-                self._note(parent, None)
+                self._note(parent, None, self._seen.inode_of(parent))
             elif seen is Shown.UNKNOWN:
                 self._look_up(parent, parent)
         if is_directory:
@@ -88,7 +88,7 @@ class ParentDirectories:
             return
         mode = None if self._overrides else self._mode_at_source(here)
         if mode is None or not is_unfinished(mode):  # else it is right already, and may be an entry elsewhere
-            self._note(there, mode)
+            self._note(there, mode, found.inode if found is not None and found.kind is Kind.DIRECTORY else "")
 
     def _is_implied(self, path: str) -> bool:
         found = self._find(path) if path else None
@@ -104,11 +104,12 @@ class ParentDirectories:
         except ItemError:
             return 0  # it changes, so it stays closed
 
-    def _note(self, path: str, mode: int | None) -> None:
-        """Note a directory with its mode at the source; ``None`` where that has no say."""
-        made = MadeDirectory(path, mode_without_owner(mode), implied=True)
+    def _note(self, path: str, mode: int | None, inode: str) -> None:
+        """Note a directory with its mode at the source; ``None`` where that has no say. ``inode`` is what is there."""
+        made = MadeDirectory(path, mode_without_owner(mode), implied=True, inode=inode)
         if mode is None and self._given is not None:
-            made = MadeDirectory(path, self._given.mode, self._given.uid, self._given.gid, may_lack=True)
+            given = self._given
+            made = MadeDirectory(path, given.mode, given.uid, given.gid, may_lack=True, inode=inode)
         self._rows.append(to_builtins(made))
         if len(self._rows) >= _ROWS_PER_FILE:
             self._write()

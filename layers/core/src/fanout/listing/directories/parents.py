@@ -28,14 +28,24 @@ class SeenParents:
         # Directories above the current path, by path, and whether each was reported.
         self._known: set[str] = set()
         self._told: set[str] = set()
+        self._inodes: dict[str, str] = {}
         self._last = ""
 
     def at_source(self, directory: str) -> None:
         self._known.add(directory)
 
-    def at_destination(self, entry: Entry) -> None:
-        if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # otherwise no run has finished it
+    def at_destination(self, entry: Entry, *, counts: bool = True) -> None:
+        """Take a directory of the destination; one that no run has finished counts as missing, and so without it."""
+        if entry.kind is not Kind.DIRECTORY:
+            return
+        self._inodes = {path: one for path, one in self._inodes.items() if entry.path.startswith(path)}
+        self._inodes[entry.path] = entry.inode
+        if counts and entry.changed_ns:
             self._known = {one for one in self._known if entry.path.startswith(one)} | {entry.path}
+
+    def inode_of(self, directory: str) -> str:
+        """The inode of a directory above the current path that the destination's listing showed; empty for none."""
+        return self._inodes.get(directory, "")
 
     def above(self, path: str) -> list[tuple[str, Shown]]:
         """The directories above an entry, topmost first, that were not reported yet."""

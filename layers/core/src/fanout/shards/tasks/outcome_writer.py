@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from fanout.facts import tuning
@@ -14,14 +13,13 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_row
 from fanout.model.books import Count
-from fanout.model.document import Json
-from fanout.model.entry import Attributes, Entry, MadeEntry
+from fanout.model.entry import Entry, MadeEntry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
-from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.made_directories import SeenDirectory, rows_of, take
 from fanout.shards.record import record_of, records, settled, write_outcomes
 from fanout.shards.tasks.attempts import TaskNotes, failures_of
 from fanout.shards.tasks.shard_task import too_large
@@ -54,7 +52,7 @@ class OutcomeWriter:
         self.failures: Counter[str] = Counter()
         self._settled_bytes = 0
 
-    def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
+    def add(self, index: int, outcome: Outcome, directories: list[SeenDirectory]) -> None:
         """Take an outcome; writes when it is time to."""
         self._held[index] = outcome
         now = self._context.clock.now()
@@ -70,22 +68,21 @@ class OutcomeWriter:
         size = self._settled_bytes + sum(outcome.size for outcome in held)
         notes.write(Count(self.written + len(held), size), self.failures + failures_of(held))
 
-    def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
+    def flush(self, directories: list[SeenDirectory]) -> None:
         """Write what is held. Directories and records first: without them an outcome must not count."""
         self._written_at = self._context.clock.now()
         if not self._held:
             return
         ledger, nonce = self._context.ledger, self._context.nonce
-        taken, directories[:] = list(directories), []
-        if taken:
-            key = keys.directories_key(self._shard.id, nonce, self._files)
-            ledger.write_rows(key, (_directory_row(entry, attributes) for entry, attributes in taken))
+        rows = rows_of(take(directories))
+        if rows:
+            ledger.write_rows(keys.directories_key(self._shard.id, nonce, self._files), rows)
         write_made(self._take_made(), ledger, nonce, self._files)
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
         name = f"{nonce}-{self._files:04d}"
         if self._plan is not None:
             report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
-        record = replace(record_of(self._held), seconds=round(seconds, 3), at=self._written_at, directories=len(taken))
+        record = replace(record_of(self._held), seconds=round(seconds, 3), at=self._written_at, directories=len(rows))
         write_outcomes(self._shard.id, name, self._held, ledger, record)
         self.written += len(self._held)
         self.copied += record.results[Result.COPIED]
@@ -111,12 +108,3 @@ def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
 def out_of_time_outcome(entry: Entry) -> Outcome:
     """The outcome of an entry that a whole function could not copy."""
     return Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "copies"))
-
-
-def _directory_row(entry: Entry, attributes: Attributes) -> Json:
-    """A directory that was made, with what is to be set on it at the end."""
-    mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
-    times_ns = attributes.copied_mtime_ns, attributes.atime_ns
-    made = MadeDirectory(entry.path, mode, uid, gid, *times_ns, inode=entry.inode)
-    row: Json = to_builtins(made)
-    return row

@@ -75,6 +75,11 @@ class FencingToken:
         """The user that the run's files belong to when they are made, once the directory was entered."""
         return None if self._known is None else self._known.owner
 
+    def owner_of_all(self) -> int | None:
+        """As ``owner``, noted in the ledger before the directory was entered; ``None`` where nobody could find out."""
+        staged = self.staged()
+        return None if staged is None or staged.owner < 0 else staged.owner
+
     def make(self) -> bool:
         """Make the root and the run's directory, where they are missing; whether it was. For CheckMount alone.
 

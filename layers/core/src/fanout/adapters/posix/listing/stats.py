@@ -30,7 +30,7 @@ def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool =
     """The entry at a path, given without ``/`` at its end; with its inode if it lies on ``device``.
 
     A file that an NFS client unlinked and holds open counts as special. With ``made``, at a destination, a directory
-    that no run has finished counts as older than any source.
+    has its inode too, and one that no run has finished counts as older than any source.
     """
     mode = found.st_mode
     if stat.S_ISREG(mode) and not is_unlinked_file(path):
@@ -38,7 +38,9 @@ def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool =
         return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):
         changed_ns = 0 if made and is_unfinished(mode) else found.st_ctime_ns
-        return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, changed_ns)
+        return Entry(
+            f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, changed_ns, "", str(found.st_ino) if made else ""
+        )
     kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
     size = 0 if kind is Kind.SPECIAL else found.st_size
     return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)
@@ -67,10 +69,10 @@ def require_copy(found: os.stat_result, entry: Entry) -> None:
 
 
 def require_place(found: os.stat_result, entry: Entry) -> os.stat_result:
-    """Raise ``ItemError`` for another directory than the entry's, which the run put files into."""
-    if entry.inode not in ("", str(found.st_ino)):
+    """Raise ``ItemError`` unless a directory is the one of the entry's inode, which the run saw or made."""
+    if entry.inode != str(found.st_ino):
         problem = "another directory was put in the place of the one that its files went into"
-        raise ItemError(Reason.DESTINATION_CHANGED, problem)
+        raise ItemError(Reason.DESTINATION_CHANGED, problem if entry.inode else "the run neither listed nor made it")
     return found
 
 

@@ -40,7 +40,8 @@ class Directories:
     its parent's descriptor; each of ``on_entering`` with the path and descriptor of one that was opened. Each may
     refuse it. ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and
     says whether it may work now; those who change names in one ask it too. ``on_taken`` is called with a path, without
-    ``/`` at its end, where an entry of another kind is in the way, and says whether it is free now.
+    ``/`` at its end, where an entry of another kind is in the way, and says whether it is free now. ``on_placing`` is
+    called once with the path and descriptor of a directory that is held to ``create`` it, and whether it was made now.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Directories:
         Such a one is neither read nor changed. It is made before it is looked for, and entered without the two
         operations by which an NFS client opens a directory.
         """
-        self._base = base
+        self.base = base
         self._mode_of = mode_of
         self._is_way = is_way
         self._follow = follow
@@ -67,6 +68,8 @@ class Directories:
         self.on_entering: list[Callable[[str, int], None]] = []
         self.on_denied: Callable[[str, int], bool] = lambda _path, _descriptor: False
         self.on_taken: Callable[[str], bool] = lambda _path: False
+        self.on_placing: Callable[[str, int, bool], None] = lambda _path, _descriptor, _is_new: None
+        self._new: set[str] = set()
 
     @property
     def follows(self) -> bool:
@@ -89,8 +92,18 @@ class Directories:
                 held.users += 1
                 if len(self._open) >= KEPT_DIRECTORIES:
                     self._open.move_to_end(path)
-                return held
-        return self._hold_from_above(path, create, opens)
+        if held is None:
+            return self._hold_from_above(path, create, opens)
+        if create and not held.is_noted:
+            self._note(path, held)
+        return held
+
+    def _note(self, path: str, held: HeldDirectory) -> None:
+        held.is_noted = True
+        is_new = path in self._new
+        self._new.discard(path)
+        with suppress(OSError):  # it is gone from under its descriptor: nothing can be put into it
+            self.on_placing(path, held.descriptor, is_new)
 
     def _kept(self, path: str, *, opens: bool) -> HeldDirectory | None:
         held = self._open.get(path)
@@ -145,6 +158,8 @@ class Directories:
             opened.set()
             for descriptor in idle:
                 os.close(descriptor)
+        if create:
+            self._note(path, held)
         return held
 
     def _open_directory(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
@@ -159,7 +174,7 @@ class Directories:
 
     def _opened(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
         if parent is None:
-            return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+            return os.open(self.base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         # Without its "/" a path would lose the last letter of its name, and be another directory's.
         name, above = path[:-1].rpartition("/")[2] if path.endswith("/") else "", parent.descriptor
         reason = reason_against_name(name)
@@ -186,6 +201,7 @@ class Directories:
         self.before_making(path)
         with suppress(FileExistsError):  # another worker may make it at the same moment
             os.mkdir(name, self._mode_of(path), dir_fd=above)
+            self._new.add(path)
         self.after_making(path, above)
         return self._enter(path, name, above, opens)
 
@@ -271,30 +287,6 @@ class Directories:
         """``HeldDirectory.asked_at`` of a directory that is open; long ago for any other."""
         held = self._open.get(path)  # without the lock: one look-up
         return held.asked_at if held is not None and held.is_opened else -inf
-
-    def in_place(self, path: str) -> str | None:
-        """The deepest directory at a path or above it that was not removed; ``None`` where one was moved or replaced.
-
-        A directory that was removed may still be open here; it has no link any more. Raises as ``hold``.
-        """
-        with self.hold(path) as held:
-            here: os.stat_result | None = os.fstat(held)
-        there = path
-        while path:
-            above, here_above = parent_of(path), None
-            try:
-                with self.hold(above) as held:
-                    here_above = os.fstat(held)
-                    found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self.follows)
-            except FileNotFoundError:
-                if here is not None and here.st_nlink:
-                    return None
-                there = above
-            else:
-                if here is None or not os.path.samestat(here, found):
-                    return None
-            here, path = here_above, above
-        return there if here is not None and os.path.samestat(here, os.stat(self._base)) else None
 
     def close(self) -> None:
         """Close every descriptor that no thread holds."""

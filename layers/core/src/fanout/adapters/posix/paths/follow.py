@@ -93,7 +93,7 @@ def _confirm_parent(directories: Directories, root: str, path: str) -> None:
     One that was removed with all that it held is no reason: whoever opens it anew finds nothing there either.
     """
     try:
-        there = directories.in_place(directories.nearest(parent_of(root + path)))
+        there = _in_place(directories, directories.nearest(parent_of(root + path)))
     except FileNotFoundError:  # it went between the two
         there = None
     except NotADirectoryError:
@@ -104,6 +104,31 @@ def _confirm_parent(directories: Directories, root: str, path: str) -> None:
         raise ItemError(Reason.SOURCE_CHANGED, "a parent directory was replaced after it was listed")
     if not there.startswith(root):
         raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more")
+
+
+def _in_place(directories: Directories, path: str) -> str | None:
+    """The deepest directory at a path or above it that was not removed; ``None`` where one was moved or replaced.
+
+    A directory that was removed may still be open here; it has no link any more. Raises as ``Directories.hold``.
+    """
+    with directories.hold(path) as held:
+        here: os.stat_result | None = os.fstat(held)
+    there = path
+    while path:
+        above, here_above = parent_of(path), None
+        try:
+            with directories.hold(above) as held:
+                here_above = os.fstat(held)
+                found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=directories.follows)
+        except FileNotFoundError:
+            if here is not None and here.st_nlink:
+                return None
+            there = above
+        else:
+            if here is None or not os.path.samestat(here, found):
+                return None
+        here, path = here_above, above
+    return there if here is not None and os.path.samestat(here, os.stat(directories.base)) else None
 
 
 _REASONS = {

@@ -16,9 +16,21 @@ class HeldDirectory:
 
     ``asked_at`` is when the server was last asked for it and, before, for those above it (``time.monotonic``). One that
     is opened by its name is as old as the one above, of which the client may know that name. See ``looks``.
+    ``is_noted``: ``Directories.on_placing`` knows it.
     """
 
-    __slots__ = ("_group", "_inode", "_release", "asked_at", "asking", "descriptor", "is_kept", "is_opened", "users")
+    __slots__ = (
+        "_group",
+        "_inode",
+        "_release",
+        "asked_at",
+        "asking",
+        "descriptor",
+        "is_kept",
+        "is_noted",
+        "is_opened",
+        "users",
+    )
 
     def __init__(
         self, descriptor: int, release: Callable[[HeldDirectory], None], *, is_opened: bool, asked_at: float
@@ -28,6 +40,7 @@ class HeldDirectory:
         self.asking = threading.Lock()
         self.users = 0
         self.is_kept = True
+        self.is_noted = False
         self.is_opened = is_opened
         self._release = release
         self._group: int | None = _NOT_ASKED

@@ -38,26 +38,26 @@ def ask_for(directories: Directories, path: str) -> None:
             refresh_name(name, directory)
 
 
-def look_anew(directories: Directories, path: str) -> None:
-    """Have names in a directory be looked up as they are at the server.
+def look_anew(directories: Directories, path: str, since: float = -inf) -> None:
+    """Have names in a directory be looked up as they are at the server, asked no earlier than ``since``.
 
     A directory that is not under its name any more, or lies below one, is opened anew. Raises as ``Directories.hold``.
     """
-    if not _is_old(directories.asked_at(path)):
+    if not _is_old(directories.asked_at(path), since):
         return
     asked_at = inf
     for end in (0, *(at + 1 for at, letter in enumerate(path) if letter == "/")):
         held = directories.hold(path[:end])
         with held:
-            if _is_old(held.asked_at):
+            if _is_old(held.asked_at, since):
                 with held.asking:
-                    if _is_old(held.asked_at):
+                    if _is_old(held.asked_at, since):
                         _ask(directories, path[:end], held, asked_at)
             asked_at = held.asked_at
 
 
-def _is_old(asked_at: float) -> bool:
-    return time.monotonic() - asked_at > ASKED_SECONDS
+def _is_old(asked_at: float, since: float) -> bool:
+    return asked_at < since or time.monotonic() - asked_at > ASKED_SECONDS
 
 
 def _ask(directories: Directories, path: str, held: HeldDirectory, asked_above: float) -> None:

@@ -1,0 +1,45 @@
+"""The directories that a tree puts entries into, each by its inode: names in a directory may be moved by others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from fanout.model.entry import Place
+from fanout.model.path_rules import STAGING_PREFIX, is_unfinished
+
+
+class NotedPlaces:
+    """Collects the directories below ``root`` until they are taken; many threads add.
+
+    ``owner`` gives the user that the server makes files for, ``None`` where that is not known.
+    """
+
+    def __init__(self, root: str, owner: Callable[[], int | None]) -> None:
+        self._root, self._owner = root, owner
+        self._noted: list[Place] = []
+
+    def note(self, path: str, descriptor: int, is_new: bool) -> None:
+        """Note an open directory; see ``Directories.on_placing``. Raises ``OSError``."""
+        below = path[len(self._root) :]
+        if below and path.startswith(self._root) and not below.startswith(STAGING_PREFIX):
+            self._noted.append(self.place_of(below, descriptor, is_new=is_new))
+
+    def place_of(self, path: str, descriptor: int, *, is_new: bool = False) -> Place:
+        """An open directory as a place. Raises ``OSError``.
+
+        The run's own: of its user, with the mode that only runs give to what they make. Where the file system drops the
+        sticky bit of that mode, a new one is empty: another one may have got its name before it was opened.
+        """
+        found = os.fstat(descriptor)
+        is_own = self._owner() in (None, found.st_uid) and (
+            is_unfinished(found.st_mode) or (is_new and not os.listdir(f"/proc/self/fd/{descriptor}"))
+        )
+        return Place(path, str(found.st_ino), is_own)
+
+    def take(self) -> Sequence[Place]:
+        """Hand over what was noted since."""
+        taken: list[Place] = []
+        while self._noted:
+            taken.append(self._noted.pop())
+        return taken

@@ -1,0 +1,60 @@
+"""A local user who swaps directories: when scripts draw him, and what he must not get done.
+
+He does so after the listing: what a listing sees under a name is the run's, whatever it was before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from tests.adversary.deeds import soon
+from tests.adversary.scope import Finding
+from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Spec
+from tests.adversary.swappers import PAY, PRIVATE, SWAP_PRIVATE
+
+
+def with_swappers(
+    draw: Random, direction: str, source: tuple[Spec, ...], options: dict[str, Any], acts: tuple[Act, ...]
+) -> tuple[Act, ...]:
+    """The acts with him at work while the first run copies or finishes, now and then."""
+    names = sorted({above for spec in source for above in _above(spec)})
+    mounted = direction in (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS) and "publish" not in options
+    meanwhile = any(fault.acts for fault in acts[0].faults)  # another run lists what he has put there
+    if not mounted or not names or draw.random() > 0.12 or acts[0].what != "run" or meanwhile:
+        return acts
+    change = Change(SWAP_PRIVATE, draw.choice(names), draw.randrange(10**6), "destination")
+    copies = "unpack/any" if direction == TWO_MOUNTS else "copy/any"
+    kind = draw.choice((copies, copies, "finish/any"))
+    fault = Fault(kind, soon(draw, 120), "change", draw.random() < 0.5, change=change)
+    return (replace(acts[0], faults=(*acts[0].faults, fault)), *acts[1:])
+
+
+def _above(spec: Spec) -> Iterator[str]:
+    parts = spec.path.split("/")
+    if all(part not in ("", ".", "..") and part.isascii() for part in parts):
+        yield from ("/".join(parts[:end]) for end in range(1, len(parts)))
+        if spec.kind == "directory":
+            yield spec.path
+
+
+def judge_swapped(root: Path) -> Iterator[Finding]:
+    """Whether a run gave a private directory anything; then the names are right again."""
+    for aside in (root.parent / "attic").glob("swapped-*"):
+        seed = aside.name.removeprefix("swapped-")
+        for above, _, names in os.walk(root):
+            if f"{PAY}{seed}" in names:
+                found, private = os.stat(above), Path(above)
+                if (found.st_mode & 0o7777, found.st_uid) != (PRIVATE, 0):
+                    is_now = f"has mode {found.st_mode & 0o7777:04o}, owner {found.st_uid}"
+                    yield Finding("opened for a local user", f"{private}, which is private, {is_now}")
+                private.rename(aside / "private")
+                if (aside / "taken").exists() and not os.path.lexists((aside / "name").read_text()):
+                    (aside / "taken").rename((aside / "name").read_text())
+                break
+        aside.rename(root.parent / "attic" / f"judged-{seed}")
