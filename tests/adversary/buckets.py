@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.adversary.attributes import FORMS, POSIX, id_of, mode_of, mtime_of, told_by
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.metadata import carried, drawn_headers, drawn_tags
-from tests.adversary.s3_words import Stored
+from tests.adversary.s3_words import STORAGE, Stored, is_archived
 from tests.adversary.script import Change, Spec, bytes_of
 from tests.adversary.trees import Snapshot, Version
 
@@ -44,7 +44,7 @@ class BucketPlace:
                 self.bucket,
                 self.prefix + spec.path,
                 data,
-                FORMS[spec.attributes](spec) | drawn_headers(spec),
+                FORMS[spec.attributes](spec) | drawn_headers(spec) | ({STORAGE: spec.storage} if spec.storage else {}),
                 drawn_tags(spec),
             )
 
@@ -92,7 +92,8 @@ class BucketPlace:
 
     def _put(self, key: str, data: bytes, there: Stored | None) -> None:
         if not key.endswith("/"):
-            self._s3.truth.put(self.bucket, key, data, dict(there.headers) if there else {})
+            headers = {name: text for name, text in there.headers.items() if name != STORAGE} if there else {}
+            self._s3.truth.put(self.bucket, key, data, headers)
 
 
 def object_version(key: str, stored: Stored, tool: str = "") -> Version:
@@ -116,6 +117,7 @@ def object_version(key: str, stored: Stored, tool: str = "") -> Version:
         changed_ns,
         carried(stored.headers),
         stored.tags,
+        is_archived(stored),
     )
     own = any(name.startswith(POSIX) for name in stored.headers)
     return found if own or not tool else replace(found, **told_by(tool, stored.headers))

@@ -19,7 +19,10 @@ def judge_verification(record: Record, scope: Scope, resting: Snapshot) -> Itera
     about = {path: version for path, version in resting.items() if scope.holds(path, version, tree)}
     for path, version in about.items():
         there = record.after.get(path)
-        what = "is not there" if there is None else differs(version, there, record.options.get("verify") == "content")
+        content = record.options.get("verify") == "content"
+        what = "is not there" if there is None else differs(version, there, content)
+        if there is not None and not what and scope.is_inside_s3 and not content and version.carried != there.carried:
+            what = f"has other metadata: {sorted(version.carried ^ there.carried)}"
         if what and path not in failed and scope.source_of(path) not in failed and path not in record.touched:
             yield Finding("not verified", f"run {record.run} does not say that {path!r} {what}")
     if scope.is_all and not scope.escapes and not record.touched and resting.keys() == tree.keys():
@@ -30,7 +33,9 @@ def judge_verification(record: Record, scope: Scope, resting: Snapshot) -> Itera
                 yield Finding("extra", f"run {record.run} verified all and did not see {path!r}")
     for row in result.failures if record.quiet else []:
         here, there = tree.get(row["path"]), record.after.get(row["path"])
-        if row["reason"] in NAMED and here is not None and there is not None and _same(here, there):
+        if row["reason"] not in NAMED or here is None or there is None or not _same(here, there):
+            continue
+        if row["reason"] != "metadata differs" or here.carried == there.carried:
             yield Finding("quiet entry failed", f"run {record.run}: {row['path']!r} is the same: {row['message']}")
 
 

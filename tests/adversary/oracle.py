@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.adversary.archived import judge_archived
 from tests.adversary.certified import judge_certificate
 from tests.adversary.deletions import judge_deletions
-from tests.adversary.differences import ATTRIBUTES, judge_sums, judge_verification
+from tests.adversary.differences import ATTRIBUTES, NAMED, judge_sums, judge_verification
 from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.hangs import HANGS
 from tests.adversary.keeping import judge_keeping, left_there
-from tests.adversary.metadata import judge_metadata
+from tests.adversary.metadata import judge_metadata, judge_told
 from tests.adversary.published import paths_of_published
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
@@ -33,6 +34,8 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_end(record)
     yield from judge_certificate(record, scope)
     yield from judge_sums(record)
+    yield from judge_told(script, record)
+    yield from judge_archived(record)
     happened = record.told & {"kill", "os", "s3", "twice", "oversleep", "no answer of the ledger", *HANGS}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"
@@ -226,6 +229,8 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
     if reason == "source changed" and record.mode == "sync" and _is_below_unlisted(script, record, path):
         return True
     before, after, here = record.before.get(path), record.after.get(path), record.window[-1].get(path)
+    if here is not None and here.archived and reason in NAMED:
+        return True  # its copy from before stays, and a comparison of checksums that S3 keeps says that it differs
     if before is None or after is None or here is None or before.mark != after.mark:
         return False
     if reason in ATTRIBUTES:

@@ -21,6 +21,7 @@ from tests.adversary.lab import laboratory
 from tests.adversary.limited import Proofs, judge_limit
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.manifests import judge_skipped, named, put_manifest, version_now
+from tests.adversary.metadata import judge_let_go
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import HEAD_LIES, judge
 from tests.adversary.plain_user import all_rights, opened_at_the_end
@@ -202,7 +203,7 @@ class Experiment(Scene):
         to_bucket = not isinstance(lab.destination, MountPlace)
         self._find_all(judge_zombies(act.run, self._zombies[zombies:], after, before, to_bucket=to_bucket))
         del self._zombies[zombies:]
-        self._judge_places(act.run, options, after)
+        self._judge_places(record)
         if isinstance(lab.destination, MountPlace):
             self._find_all(judge_published(act.run, before, after, self._touched))
         if result.status == "SUCCEEDED" and self.script.plain:
@@ -230,9 +231,9 @@ class Experiment(Scene):
                 looked = first if machine.looked is None else machine.looked
                 machine.deletions.append(Deletion(before - self._paths(), looked, last))
 
-    def _judge_places(self, run: str, options: dict[str, Any], after: Snapshot) -> None:
+    def _judge_places(self, record: Record) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""
-        lab = self.lab
+        lab, run, options, after = self.lab, record.run, record.options, record.after
         for end, place, before in zip(
             ("source", "destination"), (lab.source, lab.destination), self._around, strict=True
         ):
@@ -244,6 +245,7 @@ class Experiment(Scene):
         changed = changed_paths(then, now)
         if options.get("mode") == "move":
             self._find_all(judge_move(self.script, run, options, (then, now), after, self._touched, self.history))
+            self._find_all(judge_let_go(self.script, record, then, now))
             self._leave(now)
             changed = [path for path in changed if path in now and now[path].kind != "directory"]
         if changed:

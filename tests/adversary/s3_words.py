@@ -15,7 +15,9 @@ from fanout.model.checksum import crc64nvme, to_base64
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 KEPT = ("content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires")
-REDIRECT = "x-amz-website-redirect-location"
+REDIRECT, STORAGE = "x-amz-website-redirect-location", "x-amz-storage-class"
+# Storage classes of which S3 reads nothing until it has restored the object.
+ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ def object_answer(request: Request, stored: Stored) -> Answer:
     wanted = request.headers.get("if-match")
     if wanted and wanted.strip('"') != stored.etag.strip('"'):
         return error(412, "PreconditionFailed")
+    if request.method == "GET" and is_archived(stored):
+        return error(403, "InvalidObjectState")
     counted = {"x-amz-tagging-count": str(stored.tags.count("&") + 1)} if stored.tags else {}
     headers = {
         **stored.headers,
@@ -153,7 +157,12 @@ def carried_headers(request: Request, source: Stored) -> dict[str, str]:
     if request.headers.get("x-amz-metadata-directive") == "REPLACE":
         return kept_headers(request)
     named = {name: value for name, value in request.headers.items() if name == REDIRECT}
-    return {name: value for name, value in source.headers.items() if name != REDIRECT} | named
+    return {name: value for name, value in source.headers.items() if name not in (REDIRECT, STORAGE)} | named
+
+
+def is_archived(stored: Stored) -> bool:
+    """Whether the object has to be restored before anything reads it."""
+    return stored.headers.get(STORAGE) in ARCHIVES
 
 
 def error(status: int, code: str) -> Answer:
@@ -178,11 +187,11 @@ def time_text(seconds: int) -> str:
 
 
 def contents(key: str, stored: Stored) -> str:
-    etag = stored.etag.replace('"', "&quot;")
+    etag, storage = stored.etag.replace('"', "&quot;"), stored.headers.get(STORAGE, "STANDARD")
     return (
         f"<Contents><Key>{quoted(key)}</Key><LastModified>{time_text(stored.modified)}</LastModified>"
         f"<ETag>{etag}</ETag>{_ALGORITHM * stored.tells}"
-        f"<Size>{len(stored.data)}</Size><StorageClass>STANDARD</StorageClass></Contents>"
+        f"<Size>{len(stored.data)}</Size><StorageClass>{storage}</StorageClass></Contents>"
     )
 
 

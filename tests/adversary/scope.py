@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.request.filtering.globs import compile_globs
 from tests.adversary.result import Deletion, Result
-from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Script
+from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Script
 from tests.adversary.trees import Snapshot, Version
 from tests.adversary.views import escaped
 
@@ -45,6 +45,7 @@ OF_ITS_OWN = frozenset(
         "place lies in a published tree",
         "attribute of the source cannot be read",
         "destination cannot hold all of it",
+        "source object is archived",
     }
 )
 # Errors that a run without a fault may end with.
@@ -108,6 +109,7 @@ class Scope:
         self._direction = script.direction
         # A mount of S3 Files shows a bucket, whose keys its names become.
         self._has_keys = script.direction == MOUNT_TO_S3 or (script.s3_files and script.direction == TWO_MOUNTS)
+        self.is_inside_s3 = script.direction == INSIDE_S3
         self._options = options
         self._manifest = record.manifest
         self._exclude = compile_globs(options["exclude"]) if "exclude" in options else None
@@ -133,6 +135,8 @@ class Scope:
 
     def holds(self, path: str, version: Version, tree: Snapshot) -> bool:
         """Whether an entry of the source must be at the destination after a run that says so."""
+        if version.archived and self._options.get("archived") == "skip":
+            return False
         if version.kind == "special" or self.excludes(path):
             return False
         if self._manifest is not None and self.source_of(path) not in self._manifest:

@@ -24,7 +24,7 @@ STAGING = ".fanout-staging-"
 class Spec(Struct, frozen=True):
     """An entry of a tree; ``kind`` is file, directory, symlink, fifo or link (a further name of ``target``).
 
-    ``attributes`` names the form that an object's have, as in ``attributes.FORMS``.
+    ``attributes`` names the form that an object's have, as in ``attributes.FORMS``; ``storage`` its storage class.
     """
 
     path: str
@@ -37,6 +37,7 @@ class Spec(Struct, frozen=True):
     uid: int | None = 0
     gid: int | None = 0
     attributes: str = ""
+    storage: str = ""
 
     def data(self) -> bytes:
         """The bytes of a file: of the seed, every fifth with a hole."""
@@ -164,6 +165,7 @@ def told(spec: Spec) -> str:
     mode = "" if spec.mode is None else f" {spec.mode:04o}"
     more = {"symlink": f" -> {spec.target}", "link": f" = {spec.target}", "file": f" of {spec.size} bytes"}
     form = f", attributes {spec.attributes}" if spec.attributes else ""
+    form += f", in {spec.storage}" if spec.storage else ""
     return f"{spec.kind} {spec.path!r}{mode}{more.get(spec.kind, '')}{form}"
 
 

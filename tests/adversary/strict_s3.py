@@ -31,6 +31,7 @@ from tests.adversary.s3_words import (
     copied,
     document,
     error,
+    is_archived,
     kept_headers,
     object_answer,
     part_of,
@@ -286,4 +287,6 @@ class StrictS3:
         wanted = request.headers.get("x-amz-copy-source-if-match")
         if wanted and wanted.strip('"') != source.etag.strip('"'):
             raise Refused(412, "PreconditionFailed")
+        if is_archived(source):
+            raise Refused(403, "ObjectNotInActiveTierError")
         return source

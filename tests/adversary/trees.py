@@ -22,6 +22,7 @@ class Version:
     """What stood at a path at some moment. ``mark`` tells two versions with the same bytes apart (inode, ETag).
 
     ``carried`` are an object's headers but for POSIX attributes, ``tags`` its tags.
+    ``archived``: S3 reads no byte of it.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Version:
     changed_ns: int = 0
     carried: frozenset[tuple[str, str]] = frozenset()
     tags: str = ""
+    archived: bool = False
 
     @property
     def content(self) -> tuple[str, bytes]:

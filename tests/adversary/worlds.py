@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.adversary.accidents import Accidents
 from tests.adversary.alike import alike
+from tests.adversary.archived import archive
 from tests.adversary.attempts import twice_at_once
 from tests.adversary.attributes import foreign
 from tests.adversary.certified import certify
@@ -87,6 +88,7 @@ class _Author:
         acts = in_turn(self.draw, self.turn, acts, options)
         if self.from_s3:
             source = foreign(Random(f"source {self.seed}"), source, self.direction)
+            source = archive(Random(f"archived {self.seed}"), self.direction, source, options)
         if self.to_s3:
             destination = foreign(Random(f"destination {self.seed}"), destination, self.direction)
         jobs, acts = compute(Random(f"computed {self.seed}"), self.direction, options, acts)
