@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
@@ -138,4 +139,4 @@ def directory(tree: PosixTree) -> None:
     entry = Entry("entry/", Kind.DIRECTORY)
     made = Attributes(stat.S_IFDIR | 0o755, FORBIDDEN, FORBIDDEN)
     tree.make_directory(entry, made)
-    tree.set_attributes(entry, made)
+    tree.set_attributes(replace(entry, inode=tree.place_of(entry).inode), made)
