@@ -105,6 +105,7 @@ class Machine:
         self._moves = options.get("mode") == "move"
         self._prefix = run_prefix(act.run)
         self._again: tuple[str, Json] | None = None
+        self.sent: list[tuple[str, Json]] = []
         self._entered: Counter[str] = Counter()
         self._sleeper: Sleeper | None = None
         self._asleep: list[Sleeper] = []
@@ -179,6 +180,7 @@ class Machine:
             one.tasks -= 1
         self._wake([one for one in self._asleep if one.tasks <= 0])
         self._again = name, event
+        self.sent.append((name, deepcopy(event)))
         try:
             answer = self._awake(name, event)
         except Killed:
@@ -287,11 +289,14 @@ class Machine:
 
     def twice(self, attempt: Attempt) -> None:
         """Carry out the task at work once more, in the middle of itself, as a queue that delivers twice."""
-        if self._again is None:
-            return
+        if self._again is not None:
+            self.again(*self._again, attempt)
+
+    def again(self, name: str, event: Json, attempt: Attempt) -> None:
+        """Carry out a task by an event that nobody waits for the answer of, in the middle of the one at work."""
         faults, self.running.faults = self.running.faults, []
         try:
-            self._attempt(*self._again)
+            self._attempt(name, event)
         except FanoutError:
             return  # nobody waits for its answer
         except Exception as error:  # noqa: BLE001 - it is what is looked for

@@ -33,6 +33,7 @@ from tests.adversary.robbed import judge_forgers, judge_thieves
 from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
+from tests.adversary.strays import stray
 from tests.adversary.swapped import judge_swapped
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.twins import judge_twins
@@ -275,6 +276,8 @@ class Experiment(Scene):
             self.lab.clock.wait(880)
         elif fault.what == "twice":
             machine.twice(attempt)
+        elif fault.what == "stray event":
+            machine.again(*stray(fault.seed, machine.sent), attempt)
         elif fault.what == "oversleep":
             machine.oversleep(fault.seed)
         elif fault.what == "freeze":
