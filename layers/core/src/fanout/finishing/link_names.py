@@ -185,7 +185,8 @@ class _Linker:
     def take_places(self) -> list[Place]:
         """The directories that names were put into since the last call; no name is linked meanwhile."""
         taken, self._places = self._places, []
-        return [*taken, *self._files.take_places()]
+        files = self._destination.file_system
+        return [*taken, *(files.take_places() if files is not None else ())]
 
     def _linked(self, entry: Entry, first: str) -> bool:
         try:
