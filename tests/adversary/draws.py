@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from tests.adversary.limited import limited
+from tests.adversary.lost_comparisons import lost_comparison
 from tests.adversary.manifests import written_anew
 from tests.adversary.script import Act, Spec
 from tests.adversary.sleepers import half_made
@@ -17,10 +18,11 @@ from tests.adversary.upgrades import upgraded
 def more_draws(
     seed: int, direction: str, source: tuple[Spec, ...], options: dict[str, Any], acts: tuple[Act, ...]
 ) -> tuple[Act, ...]:
-    """The acts with twins, lists written anew, staging directories without notes, limits, swaps, upgrades."""
+    """The acts with all that is laid over them, in the order of the lines."""
     acts = twins(Random(f"nearly the same {seed}"), options, acts)
     acts = written_anew(Random(f"list anew {seed}"), options, acts)
     acts = half_made(Random(f"half made {seed}"), direction, source, acts)
     acts = limited(Random(f"limited {seed}"), options, acts)
     acts = with_swappers(Random(f"swappers {seed}"), direction, source, options, acts)
-    return upgraded(Random(f"upgraded {seed}"), acts)
+    acts = upgraded(Random(f"upgraded {seed}"), acts)
+    return lost_comparison(Random(f"lost comparison {seed}"), acts)
