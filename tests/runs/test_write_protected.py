@@ -69,7 +69,7 @@ def ran(world: World, request: Json) -> tuple[str, dict[str, str]]:
 
 def after(earlier: World, run_id: str) -> World:
     """A later run, which sees the ledgers of those before."""
-    mount = Path(earlier.destination._directories._base)  # type: ignore[attr-defined]
+    mount = Path(earlier.destination._directories.base)  # type: ignore[attr-defined]
     later = world_of(mount, run_id)
     later.store, later.clock = earlier.store, earlier.clock
     return later
