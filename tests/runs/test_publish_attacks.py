@@ -20,6 +20,7 @@ from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.publishing.publish_version import publish_version
 from tests.runs.test_publish import put, world
+from tests.support.nobody import NOBODY
 from tests.support.publishing import REQUEST, PublishingWorld, held, rollback_to
 
 __all__ = ["world"]
@@ -287,3 +288,22 @@ def test_the_checks_of_another_attempt_find_what_the_first_one_noted(world: Publ
     check_mount(dataclasses.replace(second).context())
     assert json.loads(json.dumps(noted)) == second.ledger.read_json(keys.VERSION_BEFORE)
     assert noted["version"] == "v1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+@pytest.mark.parametrize(("owner", "mode"), [(NOBODY, 0o755), (0, 0o777), (0, 0o775)])
+def test_versions_that_others_could_rename_are_refused_before_anything_is_copied(
+    world: PublishingWorld, owner: int, mode: int
+) -> None:
+    """Whoever may could have what is copied into a version go into a directory of his, and his be published."""
+    above = world.mount / "site/versions"
+    above.mkdir(parents=True)
+    os.chown(above, owner, owner)
+    above.chmod(mode)
+    with pytest.raises(InvalidRequest, match="have it owned by the function's user, with no write permission") as error:
+        world.publish()
+    assert "destination: /site/versions " in str(error.value)
+    assert os.listdir(above) == []
+    os.chown(above, 0, 0)
+    above.chmod(0o755)
+    assert world.following("v2").publish()["status"] == "SUCCEEDED"

@@ -36,11 +36,17 @@ class PublishingWorld(World):
         """See ``World``."""
         context = super().context(state)
 
+        trees = dict[str, Tree]()
+
         def destination(plan: Plan) -> Tree:
             place, stages_at = plan.destination.place.rstrip("/"), plan.staging_place if plan.version else None
             kept = plan.request.backup_to
             backup_to = kept.place if kept is not None else ""
-            return PosixTree(self.mount, place, self.run_id, context.nonce, stages_at=stages_at, backup_to=backup_to)
+            if place not in trees:  # one an attempt, as a function has
+                trees[place] = PosixTree(
+                    self.mount, place, self.run_id, context.nonce, stages_at=stages_at, backup_to=backup_to
+                )
+            return trees[place]
 
         return replace(context, destination=destination)
 

@@ -11,8 +11,8 @@
 
 What becomes visible is made in the staging directory and moved out of it in one step, and a version that goes is moved
 through it. Both fail once another run has removed that directory: a function that wakes up late changes nothing.
-Only a version that a run began is ever removed, so what somebody keeps below ``versions/`` stays; and none is where
-others may rename what is there.
+Only a version that a run began is ever removed, so what somebody keeps below ``versions/`` stays. Where others may
+rename what is there, none is begun or removed.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class PosixVersions:
 
     def begin(self) -> None:
         with self._translated("writing"), self._directories.hold(self._above) as above:
+            if self._staging.token.is_there():  # its owner is known then
+                self._keep_others_names(above)
             self._put(b"", lambda staged, name: _rename(staged, name, above, f"{_BEGUN}{self._version}"))
 
     def published(self) -> str:
@@ -184,7 +186,7 @@ class PosixVersions:
     def _keep_others_names(self, above: int) -> None:
         """Raise ``InvalidRequest`` where others than the run's user may give names to directories next to the versions.
 
-        They could have any directory removed by renaming it.
+        They could have any directory removed by renaming it, or put another one in the place of a version.
         """
         owner = self._staging.token.owner
         problem = "" if owner is None else against_owner(os.fstat(above), owner)
