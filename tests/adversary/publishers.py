@@ -86,9 +86,9 @@ class Publishers:
             status = self._world.publish(request)["status"]
             if status != "SUCCEEDED":
                 yield Finding("published", f"{self.steps[-1]} ended {status}")
-        if deed == "killed by hand":
-            self._by_hand()
         yield from self._judge()
+        if deed == "killed by hand":  # what no run sees, as it begins or switches, is nobody's to keep
+            self._by_hand()
 
     def _watched(self, deed: str) -> AbstractContextManager[object]:
         """Note what each switch replaces; where the deed says so, it is replaced by hand before, or never."""
