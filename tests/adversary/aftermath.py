@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.adversary.scope import Finding
+from tests.adversary.thieves import THIEF
 from tests.adversary.trees import Snapshot
 
 
@@ -16,14 +17,15 @@ def judge_zombies(
     """What a stopped run changed after a later one had ended, whose trees then are ``zombies``, by its name.
 
     No fence holds back a late write to a bucket over bytes that the stopped run had ``listed``
-    (docs/understand/stopped-runs.md).
+    (docs/understand/stopped-runs.md). A local user may forge a file of the root at any time.
     """
     for later, then in zombies:
         for path in sorted(then.keys() | after.keys()):
             old, new, known = then.get(path), after.get(path), listed.get(path)
             is_late = to_bucket and new is not None and (old and old.content) == (known and known.content)
             shown = [one and (one.content, one.mode) for one in (old, new)]
-            if shown[0] != shown[1] and not is_late:
+            is_forged = new is not None and new.uid == THIEF
+            if shown[0] != shown[1] and not is_late and not is_forged:
                 yield Finding("zombie", f"run {run}, stopped, changed {path!r} after run {later} had ended")
 
 

@@ -51,7 +51,7 @@ def judge_twins(run: str, status: str, holder: str, asked: Mapping[str, Mapping[
     """A run is skipped only for one whose request says the same; ``asked`` has the options of each run."""
     if status != "SKIPPED" or holder not in asked:
         return
-    mine, theirs = asked[run], asked[holder]
+    mine, theirs = ({"mode": "copy", **asked[one]} for one in (run, holder))
     guarded = any(one.get("limits", {}).keys() & {*_GUARDS} for one in (mine, theirs))
     if (mine != theirs) if guarded else (_told(mine) != _told(theirs)):
         yield Finding("skipped", f"run {run} asks for something else than run {holder}, for which it was skipped")
