@@ -118,8 +118,8 @@ class Experiment(Scene):
         resumed = options.pop("resume_from", "")
         began = self._began.get(resumed, len(self.history) - 1)
         self._began[act.run] = began
-        self._lists[act.run] = self._lists[resumed] if resumed else named(self.script, options, lab)
-        self._versions[act.run] = self._versions[resumed] if resumed else version_now(lab)
+        self._lists[act.run] = self._lists.get(resumed) if resumed else named(self.script, options, lab)
+        self._versions[act.run] = self._versions.get(resumed, "") if resumed else version_now(lab)
         self._asked[act.run] = options
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)

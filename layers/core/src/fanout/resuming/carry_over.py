@@ -168,14 +168,17 @@ class _Carrier:
                 directories.append(entry)
             else:
                 self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
-        for entry in (*pinned_anew(denied, self._source), *self._placed_anew(directories)):
+        for entry in self._placed_anew([*pinned_anew(denied, self._source), *directories]):
             self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         self._look_and_copy(again)
 
     def _placed_anew(self, entries: list[Entry]) -> list[Entry]:
-        """Directories of a mounted destination with what is in their places now, which this run goes by."""
-        inodes = self._inodes(entry.placed.path for entry in entries)
-        return [replace(entry, replaces=inodes.get(entry.placed.path, "")) for entry in entries]
+        """The entries; directories of a mounted destination with what is in their places now: this run goes by it."""
+        if not self._to_files:
+            return entries
+        inodes = self._inodes(entry.placed.path for entry in entries if entry.kind is Kind.DIRECTORY)
+        pinned = [inodes.get(entry.placed.path, entry.replaces) for entry in entries]
+        return [replace(entry, replaces=one) for entry, one in zip(entries, pinned, strict=True)]
 
     def _inodes(self, paths: Iterable[str]) -> dict[str, str]:
         """The directories that a mounted destination holds at these paths, by their inodes."""
@@ -191,7 +194,9 @@ class _Carrier:
         """Copy an entry that the earlier run had copied: where it was held it may be back, or not."""
         if entry.inode:
             self._name(Name(entry, unchanged=False, inode_there=""))
-        elif self._look is not None:
+            return
+        [entry] = self._placed_anew([entry])
+        if self._look is not None:
             self._look_and_copy([entry])
         else:
             self._copy(entry, "", linked=linked)
