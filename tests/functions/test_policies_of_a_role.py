@@ -19,8 +19,8 @@ from botocore.httpsession import URLLib3Session
 
 from fanout.model.errors import FanoutError
 from fanout.runtime import clients
+from tests.functions.test_policies_of_accounts import CONDITION, listed, policies
 from tests.functions.test_policies_of_accounts import ROLE as CALLER
-from tests.functions.test_policies_of_accounts import TAG, listed, policies
 from tests.support.actions import needs
 from tests.support.http import Head
 from tests.support.iam import Statement, is_allowed
@@ -92,7 +92,7 @@ class Role:
             "sts:AssumeRole" in one["Action"]
             and one["Principal"]["AWS"].split(":")[4] == CALLER.split(":")[4]
             and one["Condition"]
-            == {"StringEquals": {"sts:ExternalId": asked.get("ExternalId"), "aws:PrincipalTag/fanout-stack": TAG}}
+            == {**CONDITION, "StringEquals": {"sts:ExternalId": asked.get("ExternalId"), **CONDITION["StringEquals"]}}
             for one in self.statements(TRUST)
         )
 

@@ -26,7 +26,10 @@ DATA, REPORTS = "their-data", "their-reports"
 KEYS = {name: f"arn:aws:kms:us-east-1:444455556666:key/of-{name}" for name in (DATA, REPORTS)}
 ROLE = "arn:aws:iam::111122223333:role/fanout-CopyShardFunctionRole-1A2B3C"
 # That the role has it and no other: tests/template/test_other_account.py.
-TAG = "eu-west-1/fanout"
+CONDITION = {
+    "StringEquals": {"aws:PrincipalTag/fanout-stack": "eu-west-1/fanout"},
+    "ArnLike": {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/*"},
+}
 FROM, TO, INSIDE = "from their bucket", "to their bucket", "between their buckets"
 ENDS = {
     FROM: (f"s3://{DATA}/in/", "efs:///out"),
@@ -74,7 +77,7 @@ def listed(value: Any) -> list[str]:
 
 def parsed(title: str, statement: dict[str, Any], without: str) -> Statement:
     """A statement that lets the stack's role in, less an action."""
-    assert statement["Condition"] == {"StringEquals": {"aws:PrincipalTag/fanout-stack": TAG}}
+    assert statement["Condition"] == CONDITION
     assert statement["Principal"]["AWS"].split(":")[4] == ROLE.split(":")[4]
     actions = tuple(one for one in listed(statement["Action"]) if one != without)
     return Statement(title, statement["Effect"], actions, tuple(listed(statement["Resource"])), ())

@@ -12,7 +12,7 @@ from typing import Any
 from tests.support.actions import Need
 from tests.support.iam_patterns import is_like
 
-_ELEMENTS = {"Sid", "Effect", "Principal", "Action", "Resource", "NotResource", "Condition"}
+_ELEMENTS = {"Sid", "Effect", "Principal", "Action", "NotAction", "Resource", "NotResource", "Condition"}
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,19 @@ def _about(
 ) -> Iterator[Mapping[str, Any]]:
     for statement in policy["Statement"]:
         assert set(statement) <= _ELEMENTS, statement
-        actions = any(is_like(one.lower(), need.action.lower()) for one in _list(statement["Action"]))
         conditions = statement.get("Condition", {}).items()
         if (
-            actions
+            _does(statement, need.action.lower())
             and _is(statement["Principal"], caller)
             and _on(statement, need, context)
             and all(_holds(operator, keys, context) for operator, keys in conditions)
         ):
             yield statement
+
+
+def _does(statement: Mapping[str, Any], action: str) -> bool:
+    named = statement["NotAction" if "NotAction" in statement else "Action"]
+    return any(is_like(one.lower(), action) for one in _list(named)) is not ("NotAction" in statement)
 
 
 def _on(statement: Mapping[str, Any], need: Need, context: Mapping[str, str]) -> bool:

@@ -11,7 +11,8 @@ from tests.support.iam import Given
 from tests.support.resource_policies import Caller, decision, role_of
 from tests.template.templates import of_type, resources, stacks, template
 
-ACCOUNT = "123456789012"
+ACCOUNT, REGION, STACK = "123456789012", "us-east-1", "fanout"
+_NAMES = {"AWS::AccountId": ACCOUNT, "AWS::Region": REGION, "AWS::StackName": STACK, "Name": STACK}
 # Whom no policy of a user limits: only an explicit denial does.
 ROOT = Caller(
     ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root", {"aws:userid": ACCOUNT, "aws:PrincipalArn": f"arn:aws:iam::{ACCOUNT}:root"}
@@ -24,16 +25,19 @@ def id_of(role: str, stack: str = "") -> str:
     return f"AROA{stack if stack in _AGAIN else ''}{role}"
 
 
+@cache
 def session_of(role: str, stack: str = "") -> Caller:
-    """A session of a role of the stack."""
-    return role_of(ACCOUNT, f"fanout-{stack}{role}", role_id=id_of(role, stack))
+    """A session of a role of the stack, with the tags of the role."""
+    tags = Given(_NAMES, {}).value(resources()[role]["Properties"].get("Tags", []))
+    named = {one["Key"]: one["Value"] for one in tags}
+    return role_of(ACCOUNT, f"{STACK}-{stack}{role}", role_id=id_of(role, stack), **named)
 
 
 @cache
 def policy_of(bucket: str) -> Mapping[str, Any]:
     """The policy as CloudFormation makes it, of a stack with everything that it may have."""
     conditions = dict.fromkeys(("HasSecondMount", "LeavesRegion", "HasEvents", "Computes", "Mounts"), True)
-    parameters = {"WorkBucket.Arn": f"arn:aws:s3:::{bucket}", "AWS::AccountId": ACCOUNT, "WorkBucket": bucket}
+    parameters = {**_NAMES, "WorkBucket.Arn": f"arn:aws:s3:::{bucket}", "WorkBucket": bucket}
     parameters |= {f"{name}.RoleId": id_of(name) for name in of_type("AWS::IAM::Role")}
     for stack, (path, _) in stacks().items():
         outputs = template(path).get("Outputs", {})

@@ -231,7 +231,7 @@ def documents(value: Any) -> Iterator[Resource]:
 
 
 def actions(statement: Resource) -> list[str]:
-    """The actions of a statement; one that stands under a condition is its first alternative."""
-    found = statement["Action"]
+    """The actions that a statement names; one that stands under a condition is its first alternative."""
+    found = statement.get("Action", [])
     found = found if isinstance(found, list) else [found]
     return [action["Fn::If"][1] if isinstance(action, dict) else action for action in found]

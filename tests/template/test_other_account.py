@@ -57,6 +57,10 @@ def test_nobody_else_is_let_in(title: str) -> None:
     others += [session("fanout", "CopyShardRole", account="999988887777")]
     others += [session("fanout", "ScheduleRole"), session("fanout", "TransferRole")]
     others += [role_of(ACCOUNT, "fanout-anything"), role_of(ACCOUNT, "Administrator", "/fanout/")]
+    tag = {"aws:PrincipalTag/fanout-stack": f"{REGION}/fanout"}
+    for named in ("user/tagged", "user/role/tagged", "federated-user/tagged"):
+        arn = f"arn:aws:iam::{ACCOUNT}:{named}"
+        others.append(Caller(ACCOUNT, arn, {"aws:PrincipalArn": arn, "aws:PrincipalAccount": ACCOUNT, **tag}))
     assert not [caller.arn for caller in others if allowed(title, caller)]
 
 

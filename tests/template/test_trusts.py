@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.iam import Given
+from tests.support.iam_patterns import is_like
 from tests.template.templates import of_type, policies
 
 ACCOUNT = {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
@@ -36,7 +38,27 @@ def test_a_role_is_assumed_by_one_service_for_this_account_alone(name: str) -> N
     assert ACCOUNT.items() <= trust["Condition"]["StringEquals"].items()
     if source:
         arn = {**trust["Condition"]["StringEquals"], **trust["Condition"].get("ArnLike", {})}["aws:SourceArn"]
-        assert source in _text(arn) or _text(arn) == "ScheduleGroup.Arn"
+        named = [_text(one) for one in (arn if isinstance(arn, list) else [arn])]
+        assert all(source in one or one == "ScheduleGroup.Arn" for one in named)
+
+
+@pytest.mark.parametrize(("name", "machine"), [("TransferRole", "-transfer"), ("ProbeRole", "-firstProbe")])
+def test_the_role_of_a_state_machine_is_assumed_for_that_one_and_the_children_of_its_maps(
+    name: str, machine: str
+) -> None:
+    [trust] = of_type("AWS::IAM::Role")[name]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    names = {"AWS::StackName": "fanout", "Name": "fanout", "LogPrefix": "first", "AWS::AccountId": "123456789012"}
+    given = Given({**names, "AWS::Partition": "aws", "AWS::Region": "us-east-1"}, {})
+    arns = given.value(trust["Condition"]["ArnLike"]["aws:SourceArn"])
+    arns = arns if isinstance(arns, list) else [arns]
+
+    def may(named: str) -> bool:
+        return any(is_like(one, f"arn:aws:states:us-east-1:123456789012:stateMachine:{named}") for one in arns)
+
+    assert may(f"fanout{machine}")
+    assert may(f"fanout{machine}/CopyShards") is (name == "TransferRole")
+    others = (f"fanout{machine}-evil", f"fanout{machine}2", f"a-fanout{machine}", "fanout", f"fanout-b{machine}")
+    assert not [one for one in others if may(one)]
 
 
 def test_a_service_is_let_in_by_a_policy_of_a_resource_only_for_a_source() -> None:

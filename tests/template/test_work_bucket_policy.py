@@ -7,15 +7,15 @@ from itertools import product
 
 import pytest
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from scripts import generate_policies
 from scripts.generate_policies import others_of
-from scripts.ledger_rights import KINDS, OUTSIDE, RUNS, STATE_MACHINE, WRITERS, sample_of, written_by
+from scripts.ledger_rights import KINDS, OUTSIDE, READ_OUTSIDE, RUNS, STATE_MACHINE, WRITERS, sample_of, written_by
 from tests.functions.kinds_of_runs import WORK
 from tests.support.actions import Need
 from tests.support.deployed import RIGHTS
 from tests.support.resource_policies import Caller, role_of
-from tests.support.work_bucket_policy import ACCOUNT, ROOT, is_denied, policy_of, session_of
+from tests.support.work_bucket_policy import ACCOUNT, REGION, ROOT, STACK, is_denied, policy_of, session_of
 from tests.template.templates import of_type
 from tests.template.test_ledger_rights import samples
 
@@ -30,24 +30,33 @@ WRITES = (
     ),
     *("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:AbortMultipartUpload", "s3:BypassGovernanceRetention"),
     *("s3:RestoreObject", "s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"),
-    "s3:ObjectOwnerOverrideToBucketOwner",
+    *("s3:ObjectOwnerOverrideToBucketOwner", "s3:UpdateObjectEncryption", "s3:RenameObject"),
+    # What S3 may add.
+    "s3:ActionThatThereIsNotYet",
 )
 READS = ("s3:GetObject", "s3:GetObjectVersion", "s3:GetObjectTagging", "s3:ListMultipartUploadParts")
+CONTENT = ("s3:GetObject", "s3:GetObjectVersion", "s3:GetObjectVersionForReplication", "s3:GetObjectTorrent")
 ON_BUCKET = ("s3:ListBucket", "s3:ListBucketMultipartUploads", "s3:DeleteBucket", "s3:DeleteBucketPolicy")
 OTHERS = {
     "the account's root": ROOT,
     "an administrator": role_of(ACCOUNT, "Administrator"),
-    "a role of a neighbour stack": role_of(ACCOUNT, "fanout-b-CopyShardRole"),
+    "a role of a neighbour stack that asks for no data": role_of(ACCOUNT, "fanout-b-GatherSegmentsRole"),
     "a role made anew under the name of one": role_of(ACCOUNT, "fanout-CopyShardRole", role_id="AROANEW"),
     "another account": role_of("444455556666", "any"),
     "a service": Caller("", "", {"aws:PrincipalServiceName": "logging.s3.amazonaws.com"}, "logging.s3.amazonaws.com"),
     "nobody by name": Caller("", "", {"aws:userid": "anonymous"}),
+}
+# What asks for data in another stack, with the tag that tests/template/test_other_account.py finds on every such role.
+NEIGHBOURS = {
+    tag: role_of(ACCOUNT, "other-CopyShardRole", **{"fanout-stack": tag})
+    for tag in (f"{REGION}/{STACK}-b", f"{REGION}/b-{STACK}", f"eu-west-9/{STACK}", "*", "")
 }
 POINT = f"arn:aws:s3:us-east-1:{ACCOUNT}:accesspoint/reports"
 # Keys of no kind that the table has: what somebody leaves for a later version, or a person, to find.
 NEW_KINDS = ("new", "runs/new", "runs/x/new.json", "runs/x/new/limits.json", "new/limits.json", "runs/limits.json", "")
 ROLES = sorted({f"{one}Role" for one in WRITERS})
 LIMITS = f"runs/x/{keys.LIMITS}"
+SEALS = run_places.SEALS
 
 
 def everywhere() -> list[str]:
@@ -75,8 +84,32 @@ def test_limits_lie_right_below_a_run_and_nowhere_else(who: str) -> None:
 def test_whoever_may_read_and_remove_the_bucket_is_not_kept_from_it(who: str) -> None:
     """Their own policies decide. Who deletes the bucket deletes its policy first: docs/operate/delete.md."""
     for action, key in product(READS, everywhere()):
-        assert not is_denied(OTHERS[who], action, WORK, key)
+        if not (key.startswith(SEALS) and action.startswith("s3:GetObject")):
+            assert not is_denied(OTHERS[who], action, WORK, key)
     assert not any(is_denied(OTHERS[who], action, WORK) for action in ON_BUCKET)
+
+
+@pytest.mark.parametrize("tag", NEIGHBOURS)
+def test_a_neighbour_stack_does_nothing_in_the_bucket_whatever_its_parameters_match(tag: str) -> None:
+    for action, key in product((*READS, *WRITES), everywhere()):
+        assert is_denied(NEIGHBOURS[tag], action, WORK, key)
+    assert all(is_denied(NEIGHBOURS[tag], action, WORK) for action in ON_BUCKET)
+
+
+@pytest.mark.parametrize("who", OTHERS)
+def test_nobody_else_reads_the_secret_of_a_run(who: str) -> None:
+    """Not even the account's administrators: they could seal what no function made."""
+    assert all(is_denied(OTHERS[who], action, WORK, f"{SEALS}x") for action in CONTENT)
+
+
+@pytest.mark.parametrize("role", sorted(of_type("AWS::IAM::Role")))
+def test_a_role_reads_secrets_if_its_stack_needs_it(role: str) -> None:
+    function = role.removesuffix("Role")
+    beside = {one for group in generate_policies.GROUPS.values() if "ListSegment" in group for one in group}
+    for stack in ["", *stacks_with(function)]:
+        denied = is_denied(session_of(role, stack), "s3:GetObject", WORK, f"{SEALS}x")
+        # Those on a mount come as one list: templates/ledger.yaml denies it to each that does not need it.
+        assert denied is (function not in {*READ_OUTSIDE[f"{SEALS}*"], *beside}), stack
 
 
 def stacks_with(function: str) -> list[str]:

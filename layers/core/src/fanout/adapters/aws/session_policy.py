@@ -24,9 +24,12 @@ POLICY_CHARACTERS = 2_048
 NAME_CHARACTERS = 64
 # IAM/latest/UserGuide/reference_policies_variables.html: how a policy names the characters that mean something in it.
 _ESCAPED = {one: f"${{{one}}}" for one in "*?$"}
-# No page says how IAM compares a quotation mark, a backslash or what is not ASCII: wildcards hold their place.
-_NOT_NAMED = re.compile(r"[^\x20-\x7e]+")
-_ONE_CHARACTER = re.compile(r'["\\]')
+# No page says how IAM compares a quotation mark, a backslash or what is not ASCII: a wildcard for one character each.
+_ONE_CHARACTER = re.compile(r'[^\x20-\x7e]|["\\]')
+# Nor whether these are one character or, as in UTF-16, two.
+_ONE_OR_TWO = re.compile("[\U00010000-\U0010ffff]")
+# AmazonS3/latest/userguide/bucketnamingrules.html; an alias of as many may hold a part of its point's name.
+_ALIAS_CHARACTERS = 63
 _ON_BUCKETS = frozenset({"ListBucket", "ListBucketMultipartUploads", "GetBucketOwnershipControls"})
 _NOTHING: Json = {"Effect": "Deny", "Action": "*", "Resource": "*"}
 
@@ -82,7 +85,8 @@ def session_policy(
 
     Buckets belong to one of ``accounts``, or to any where there are none. ``region`` is that of a bucket of which the
     plan names none. A long prefix is cut until the policy is short enough: the session may then use more of the bucket,
-    and no other one. Raises ``InvalidRequest`` where it has too many characters without any prefix.
+    and no other one. Raises ``InvalidRequest`` where it has too many characters without any prefix, and for a prefix
+    that no pattern is sure to match without matching others of other lengths.
     """
     if plan is None or function not in RIGHTS:
         return _text([_NOTHING])
@@ -128,29 +132,32 @@ def _statements(rights: SessionRights, plan: Plan, partition: str, region: str, 
     at_destination = f"{rights.destination} {rights.deletes * request.course.deletes_extras}"
     if not request.objects.acl:
         at_destination = at_destination.replace(_ACL, "")
-    for end, actions in ((request.source, at_source), (request.destination, at_destination)):
+    for field, end, actions in (
+        ("source", request.source, at_source),
+        ("destination", request.destination, at_destination),
+    ):
         if end.is_keyed:
             own = plan.regions.get(end.bucket, region)
-            prefixes = [f"{_named_text(end.place[:longest])}*"] + [
+            prefixes = [f"{_named_text(field, end.place[:longest])}*"] + [
                 f"{run_prefix(plan.run_id)}{PLAN}"
             ] * rights.looks_for_plan
-            yield from _on_end(end.bucket, prefixes, actions.split(), partition)
+            yield from _on_end(end.bucket, prefixes, actions.split(), partition, own)
             if "PutObject" in actions:
                 keys[own] = ["kms:Decrypt", "kms:GenerateDataKey"]
             elif "GetObject" in actions:
                 keys.setdefault(own, ["kms:Decrypt"])
     for own, used in keys.items():
         yield _allowed(used, ["*"], {"StringEquals": {"kms:ViaService": f"s3.{own}.{suffix_of(own)}"}})
-    yield from _on_looks(rights, plan, partition, longest)
+    yield from _on_looks(rights, plan, partition, region, longest)
 
 
-def _on_end(bucket: str, prefixes: list[str], actions: list[str], partition: str) -> Iterator[Json]:
+def _on_end(bucket: str, prefixes: list[str], actions: list[str], partition: str, region: str) -> Iterator[Json]:
     """The first prefix is the end's own, the others are only listed.
 
     S3 answers a HEAD of a missing object with 404 only where the session may list, and it has no prefix: ``IfExists``.
     """
     listed = {"StringLikeIfExists": {"s3:prefix": prefixes}}
-    through, buckets, objects = _named(bucket, prefixes[0], partition)
+    through, buckets, objects = _named(bucket, prefixes[0], partition, region)
     yield _allowed([f"s3:{one}" for one in actions if one in _ON_BUCKETS], buckets, listed | through)
     on_objects = [f"s3:{one}" for one in actions if one not in _ON_BUCKETS and one != _ACL]
     if on_objects:
@@ -160,35 +167,39 @@ def _on_end(bucket: str, prefixes: list[str], actions: list[str], partition: str
         yield _allowed([f"s3:{_ACL}"], objects, own | through)
 
 
-def _on_looks(rights: SessionRights, plan: Plan, partition: str, longest: int) -> Iterator[Json]:
+def _on_looks(rights: SessionRights, plan: Plan, partition: str, region: str, longest: int) -> Iterator[Json]:
     """The manifest, if an end's bucket holds it; an inventory's data files may lie anywhere in that bucket."""
     manifest, request = plan.request.manifest, plan.request
     ends = [end.bucket for end in (request.source, request.destination) if end.is_keyed]
     if rights.reads_manifest and manifest is not None and manifest.bucket in ends:
-        pattern = "*" if manifest.is_inventory else f"{_named_text(manifest.key[:longest])}*"
-        through, _, objects = _named(manifest.bucket, pattern, partition)
+        pattern = "*" if manifest.is_inventory else f"{_named_text('manifest', manifest.key[:longest])}*"
+        own = plan.regions.get(manifest.bucket, region)
+        through, _, objects = _named(manifest.bucket, pattern, partition, own)
         yield _allowed(["s3:GetObject"], objects, through)
 
 
-def _named(bucket: str, pattern: str, partition: str) -> tuple[Json, list[str], list[str]]:
+def _named(bucket: str, pattern: str, partition: str, region: str) -> tuple[Json, list[str], list[str]]:
     """A condition, and how a policy names the bucket and its objects.
 
-    The alias of an access point begins with the point's name, or with a part of a long one. S3 asks for the rights at
-    the point and at its bucket, of which the alias tells nothing.
+    No policy can name an alias of an access point (AmazonS3/latest/userguide/access-points-naming.html), which begins
+    with the point's name, or with a part of a long one. S3 asks for the rights at the point and at its bucket, which
+    the alias does not name.
     """
     if not bucket.endswith(ACCESS_POINT_ALIAS):
         arn = f"arn:{partition}:s3:::{bucket}"
         return {}, [arn], [f"{arn}/{pattern}"]
-    point = bucket.removesuffix(ACCESS_POINT_ALIAS).rpartition("-")[0]
-    arn, any_bucket = f"arn:{partition}:s3:*:*:accesspoint/{point}*", f"arn:{partition}:s3:::*"
-    through = {"ArnLike": {"s3:DataAccessPointArn": arn}}
+    point = bucket.removesuffix(ACCESS_POINT_ALIAS).rpartition("-")[0] + "*" * (len(bucket) == _ALIAS_CHARACTERS)
+    arn, any_bucket = f"arn:{partition}:s3:*:*:accesspoint/{point}", f"arn:{partition}:s3:::*"
+    through = {"ArnLike": {"s3:DataAccessPointArn": arn.replace("*", region, 1)}}
     return through, [arn, any_bucket], [f"{arn}/object/{pattern}", f"{any_bucket}/{pattern}"]
 
 
-def _named_text(text: str) -> str:
-    """The pattern of a text that a policy names: no character in it widens the pattern."""
-    escaped = "".join(_ESCAPED.get(one, one) for one in text)
-    return _ONE_CHARACTER.sub("?", _NOT_NAMED.sub("*", escaped))
+def _named_text(field: str, text: str) -> str:
+    """The pattern of a text that a policy names: it has as many characters, and those that can be named are these."""
+    if _ONE_OR_TWO.search(text):
+        problem = f"{text!r} has a character above U+FFFF, which the policy of the session of a role cannot name"
+        raise InvalidRequest(field, problem, "name what is above it, or have the bucket's policy let the stack in")
+    return _ONE_CHARACTER.sub("?", "".join(_ESCAPED.get(one, one) for one in text))
 
 
 def _allowed(actions: list[str], resources: list[str], condition: Json) -> Json:
