@@ -23,7 +23,7 @@ from tests.support.memory import MemoryTree
 ONE_FILE = {
     "PlanTransfer": (9, 3),
     "CheckMount": (7, 5),
-    "ListOneSegment": (9, 8),
+    "ListOneSegment": (10, 8),
     "GatherSegments": (6, 4),
     "PartitionShards": (20, 4),
     "CopyShard": (9, 5),

@@ -144,7 +144,9 @@ def test_an_event_names_a_run(name: str) -> None:
 def test_an_event_s_shard_stays_in_its_kind_of_object(step: str, value: str) -> None:
     world = World()
     with pytest.raises(InvalidRequest, match=r"^shard\.id: .* is not one of a run"):
-        run_step(STEPS[step], {"run": RUN, "cursor": 0, "shard": SHARD | {"id": value}}, world.context(), STACK)
+        run_step(
+            STEPS[step], {"step": step, "run": RUN, "cursor": 0, "shard": SHARD | {"id": value}}, world.context(), STACK
+        )
     assert list(world.store.list("")) == []
 
 
@@ -153,7 +155,7 @@ def test_an_event_s_segment_stays_in_its_kind_of_object(value: str) -> None:
     world = World()
     for step in ("ListSegment", "ListDestination"):
         with pytest.raises(InvalidRequest, match=r"^segment\.id: .* is not one of a run"):
-            run_step(STEPS[step], {"run": RUN, "segment": {"id": value}}, world.context(), STACK)
+            run_step(STEPS[step], {"step": step, "run": RUN, "segment": {"id": value}}, world.context(), STACK)
     assert list(world.store.list("")) == []
 
 

@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 
 from fanout.flow import steps
+from fanout.flow.belongs import PARTS, RUNS
 from fanout.flow.calls import load
 from fanout.flow.events import batch_run_id
+from fanout.flow.evidence import Evidence
 from fanout.flow.steps import STEPS
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import PROVERS
+from fanout.model.shard import Rates
+from fanout.request.parse import parse_request
+from fanout.request.plan import Plan
 from fanout.runtime.questions import QUESTIONS
 from tests.support.definitions import definition
 
@@ -75,6 +80,22 @@ def test_all_steps_of_a_function_seal_the_ledger_or_none_does() -> None:
     provers = {name for name, step in STEPS.items() if (step.acts_as or name) in PROVERS}
     functions = {STEPS[name].function for name in provers}
     assert provers == {name for name, step in STEPS.items() if step.function in functions}
+
+
+def test_every_step_of_a_planned_run_says_which_runs_have_it() -> None:
+    assert RUNS.keys() == {name for name, step in STEPS.items() if step.evidence is Evidence.PLAN}
+    assert all(
+        RUNS[step.acts_as] is RUNS[name] for name, step in STEPS.items() if step.acts_as in RUNS and name in PARTS
+    )
+
+
+def test_every_step_that_lists_or_deletes_a_part_holds_it_against_the_ledger() -> None:
+    request = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
+    copies = Plan("run-1", parse_request(request, ("data",), 10), Rates(1.0, 1.0))
+    sent = {name: TASKS[name]["Parameters"]["Payload"].keys() for name in RUNS}
+    listing = {name for name, fields in sent.items() if "segment.$" in fields}
+    deleting = {name for name, fields in sent.items() if "shard.$" in fields and not RUNS[name](copies)}
+    assert PARTS.keys() == listing | deleting
 
 
 def batch_of(*message_ids: str) -> str:

@@ -17,7 +17,7 @@ from fanout.model.shard import Shard
 
 # Ids of segments and shards are parts of keys of the ledger.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}|")
-_FROM_MACHINE = "start the function from the state machine"
+FROM_MACHINE = "start the function from the state machine"
 T = TypeVar("T")
 
 
@@ -87,7 +87,7 @@ def check_event(event: Any) -> str:
     try:
         return convert(event, _Event).step
     except ValidationError as error:
-        raise InvalidRequest("event", str(error), _FROM_MACHINE) from error
+        raise InvalidRequest("event", str(error), FROM_MACHINE) from error
 
 
 def field(event: Json, *path: str) -> Any:
@@ -95,7 +95,7 @@ def field(event: Json, *path: str) -> Any:
     value: Any = event
     for name in path:
         if not isinstance(value, dict) or name not in value:
-            raise InvalidRequest(".".join(path), "is missing in the event", _FROM_MACHINE)
+            raise InvalidRequest(".".join(path), "is missing in the event", FROM_MACHINE)
         value = value[name]
     return value
 
@@ -153,13 +153,13 @@ def part_of(event: Json, name: str, kind: type[T]) -> T:
     try:
         return convert(found, kind)
     except ValidationError as error:
-        raise InvalidRequest(name, str(error), _FROM_MACHINE) from error
+        raise InvalidRequest(name, str(error), FROM_MACHINE) from error
 
 
 def check_id(name: str, value: str) -> None:
     """Raise ``InvalidRequest`` for an id of which a key of the ledger would be another place's."""
     if not _ID.fullmatch(value):
-        raise InvalidRequest(name, f"{value[:80]!r} is not one of a run", _FROM_MACHINE)
+        raise InvalidRequest(name, f"{value[:80]!r} is not one of a run", FROM_MACHINE)
 
 
 def has_broken_off(event: Json) -> bool:

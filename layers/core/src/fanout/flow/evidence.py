@@ -4,7 +4,7 @@ Whoever may invoke a function can send it any event. ``Evidence`` is a column of
 
 | evidence    | what shows it                                                                     | of               |
 |-------------|-----------------------------------------------------------------------------------|------------------|
-| PLAN        | the run's plan is there, and its summary is not (``own_run``)                     | tasks of a run   |
+| PLAN        | the run's plan is there and has the step, its summary is not (``own_run``)        | tasks of a run   |
 | PROBE       | the same of a probe: only PlanProbe may write the plan                            | its mounted ones |
 | REQUEST     | Step Functions: the execution runs, with the event's request (``own_execution``)  | who plans        |
 | EXECUTION   | Step Functions: the execution runs; and its plan is there                         | who summarises   |
@@ -51,7 +51,7 @@ def shown(evidence: Evidence, event: Json, context: Context) -> Iterator[Context
     """The context of a task whose event is of an execution at work. Raises before anything is written or opened."""
     match evidence:
         case Evidence.PLAN:
-            with of_a_run_at_work(context) as own:
+            with of_a_run_at_work(event, context) as own:
                 yield own
             return
         case Evidence.PROBE:

@@ -5,8 +5,9 @@
 | was never planned  | plan.json, which only PlanTransfer may write, is missing   | ``LedgerBroken`` |
 | is another one     | plan.json names another run                                | ``LedgerBroken`` |
 | has ended          | summary.json is there, of a run that was not skipped       | ``InvalidRequest`` |
+| has no such step   | plan.json, and the tables of ``belongs``                   | ``InvalidRequest`` |
 
-Both are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
+All are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
 written, only once it is known. A run that was stopped leaves no
 summary; what its functions may still do ends when a later run fences it.
 """
@@ -21,8 +22,10 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from fanout.flow.belongs import PARTS, check_course, check_part
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound, Superseded
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.s3_services import ObjectArchive, S3Services
@@ -39,8 +42,10 @@ _MEANWHILE = "/attempts/"
 
 
 @contextmanager
-def of_a_run_at_work(context: Context) -> Iterator[Context]:
+def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
     """The context of a task, which opens a tree, writes, or asks S3, only of a run that is planned and has not ended.
+
+    The run has this step, and wrote the part that the event names (``flow.belongs``).
 
     Raises ``LedgerBroken`` or ``InvalidRequest`` before that, and at the end at the latest.
     """
@@ -51,19 +56,27 @@ def of_a_run_at_work(context: Context) -> Iterator[Context]:
             raise ledger.broken(keys.PLAN, MISSING)
         if _has_ended(ledger):
             raise _ended(ledger)
+        check_course(event["step"], ledger.read_plan())
+        check_part(event, ledger)
         yield context
         return
-    with ThreadPoolExecutor(3, thread_name_prefix="own") as pool:
+    with ThreadPoolExecutor(4, thread_name_prefix="own") as pool:
         plan = pool.submit(_found, ledger, keys.PLAN)
         ended = pool.submit(_has_ended, ledger)
+        part = pool.submit(check_part, event, ledger) if event["step"] in PARTS else None
         notes: list[Future[None]] = []
         passed = threading.Event()
 
         def is_at_work() -> None:
+            if passed.is_set():
+                return
             if plan.result() is None:
                 raise ledger.broken(keys.PLAN, MISSING)
             if ended.result():
                 raise _ended(ledger)
+            check_course(event["step"], held.read_plan())
+            if part is not None:
+                part.result()
 
         def check() -> None:
             is_at_work()
@@ -88,10 +101,11 @@ def of_a_run_at_work(context: Context) -> Iterator[Context]:
 
             return made
 
+        held = ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan)))
         try:
             yield replace(
                 context,
-                ledger=ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan))),
+                ledger=held,
                 source=after(context.source),
                 destination=after(context.destination),
                 entry_copier=after(context.entry_copier),

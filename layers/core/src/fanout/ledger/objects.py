@@ -117,6 +117,12 @@ class LedgerObjects:
         with self.decoding(key):
             return convert(rows, list[kind])  # type: ignore[valid-type]
 
+    def find_row(self, key: str, kind: type[D], is_it: Callable[[Any], bool]) -> D | None:
+        """The first of such a list that it is; ``None`` if none is. Raises ``LedgerBroken``."""
+        rows = self.read_json(key)
+        with self.decoding(key):
+            return next((convert(row, kind) for row in rows if is_it(row)), None)
+
     def _secret(self, key: str, *, reads: bool = False) -> bytes:
         """The secret that seals an object of this ledger; empty for none."""
         seal = self._seal

@@ -125,6 +125,11 @@ class Plan(Struct, frozen=True):
         return self.resumes[-1] if self.resumes else self.run_id
 
     @property
+    def publishes(self) -> bool:
+        """Whether the run publishes its version."""
+        return bool(self.version) and not self.request.course.plans
+
+    @property
     def destination(self) -> Location:
         """Where entries are written: the request's destination, or in it the version that the run publishes."""
         end = self.request.destination

@@ -123,6 +123,12 @@ def read_round(number: int, left: int, ledger: Ledger) -> list[Segment]:
     return segments
 
 
+def round_of(segment_id: str) -> int:
+    """The round that named a segment, by its id; 0 for an id of none."""
+    number, _, index = segment_id.partition("-")
+    return int(number) if number.isdecimal() and number.isascii() and index else 0
+
+
 def segment_record(segment_id: str, ledger: Ledger) -> SegmentRecord:
     """The record of a segment that has been listed. Raises ``LedgerBroken`` if it is missing or not whole."""
     return ledger.read(keys.segment_key(segment_id), SegmentRecord)

@@ -21,7 +21,7 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     apart = request.mode.value if request.between_mounts else ""
     digests = "destination" if apart and request.course.writes and request.compare is Compare.CHECKSUM else ""
     window = {"window": request.limits.window} if request.limits.window else {}
-    publishes = {"publishes": request.mode.value} if plan.version and not request.course.plans else {}
+    publishes = {"publishes": request.mode.value} if plan.publishes else {}
     moves = {"moves": True} if plan.moves else {}
     prefix = sealed_prefix(plan, ledger)
     sealed = {"sealed": prefix} if prefix else {}

@@ -1,0 +1,134 @@
+"""A task does what its run has to do: its plan has such a step, and what the event names is what the run wrote.
+
+Whoever may invoke a function can send, while a run works, an event of another kind of run, or one that names a part
+that the run never cut. Each step of a planned run has a row in ``RUNS``, which says the runs that have it; a step that
+works on a part which decides what is listed or deleted has one in ``PARTS`` too, which holds it against the
+document that the state before wrote. Both are asked while the task begins to read: see ``own_run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.flow import events
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
+from fanout.model.segment import Segment
+from fanout.model.shard import Deletion
+from fanout.request.plan import Plan
+from fanout.shards.round_records import round_of
+
+
+def _any(_plan: Plan) -> bool:
+    return True
+
+
+def _lists(plan: Plan) -> bool:
+    return not plan.request.course.goes_back
+
+
+def _copies(plan: Plan) -> bool:
+    return plan.request.course.copies
+
+
+def _compares(plan: Plan) -> bool:
+    return plan.request.course.compares
+
+
+def _copies_or_compares(plan: Plan) -> bool:
+    return plan.request.course.copies or plan.request.course.compares
+
+
+def _deletes(plan: Plan) -> bool:
+    """A sync deletes by its own ledger, a move by that of its comparison."""
+    return plan.request.course.deletes_extras or plan.proves_move
+
+
+def _removes(plan: Plan) -> bool:
+    """A move that broke off before its comparison gives up its right to write at the source."""
+    return plan.request.course.deletes or plan.proves_move
+
+
+def _publishes(plan: Plan) -> bool:
+    return plan.publishes
+
+
+# The runs, by their plan, that have a step; of the ledger that the step works on.
+RUNS: dict[str, Callable[[Plan], bool]] = {
+    "CheckMount": _any,
+    "CheckOtherMount": _any,
+    "TakeOver": _any,
+    "ListSegment": _lists,
+    "ListOneSegment": _lists,
+    "ListDestination": _lists,
+    "GatherSegments": _lists,
+    "PartitionShards": _lists,
+    "RestoreObjects": _copies,
+    "CopyShard": _copies,
+    "PackShard": _copies,
+    "UnpackShard": _copies,
+    "PaceCopy": _copies,
+    "EndPacing": _copies,
+    "DigestDestination": _copies,
+    "RecordShardFailure": _copies_or_compares,
+    "FinishTree": _any,  # what breaks off goes on there
+    "FinishShard": _copies,
+    "BeginDeletion": _deletes,
+    "LookAtSource": _deletes,
+    "DeleteShard": _deletes,
+    "LookAtDirectories": _deletes,
+    "RemoveDirectories": _removes,
+    "BeginVerification": _copies,
+    "ComputeChecksums": _compares,
+    "DigestShard": _copies_or_compares,
+    "VerifyShard": _copies_or_compares,
+    "PublishVersion": _publishes,
+}
+
+
+def _check_segment(event: Json, ledger: Ledger) -> None:
+    """Hold a segment against its round, as PlanTransfer, GatherSegments or BeginVerification wrote it."""
+    segment = events.segment_of(event)
+    number = round_of(segment.id)
+    key = keys.round_key(number)
+    found = ledger.find_row(key, Segment, lambda row: row["id"] == segment.id) if number else None
+    if found != segment:
+        raise _not_of_the_run("segment", segment.id, key)
+
+
+def _check_deletion(event: Json, ledger: Ledger) -> None:
+    """Hold a shard against what BeginDeletion wrote once its guard had passed."""
+    shard = events.shard_of(event)
+    found = ledger.find_row(keys.DELETIONS, Deletion, lambda row: row["shard"]["id"] == shard.id)
+    if found is None or found.shard != shard:
+        raise _not_of_the_run("shard", shard.id, keys.DELETIONS)
+
+
+# The part in the event of a step, which the run must have written in all its fields.
+PARTS: dict[str, Callable[[Json, Ledger], None]] = {
+    "ListSegment": _check_segment,
+    "ListOneSegment": _check_segment,
+    "ListDestination": _check_segment,
+    "LookAtSource": _check_deletion,
+    "DeleteShard": _check_deletion,
+}
+
+
+def check_course(step: str, plan: Plan) -> None:
+    """Raise ``InvalidRequest`` for a step that a run of this plan does not have."""
+    if not RUNS[step](plan):
+        problem = f"{step} is not a step of a run of mode {plan.request.mode.value}"
+        raise InvalidRequest("step", problem, events.FROM_MACHINE)
+
+
+def check_part(event: Json, ledger: Ledger) -> None:
+    """Raise ``InvalidRequest`` for a part that the run did not write, ``LedgerBroken`` if it wrote none so far."""
+    check = PARTS.get(event["step"])
+    if check is not None:
+        check(event, ledger)
+
+
+def _not_of_the_run(name: str, part: str, key: str) -> InvalidRequest:
+    return InvalidRequest(name, f"{part[:80]!r} is not as {key} holds it", events.FROM_MACHINE)
