@@ -58,9 +58,10 @@ def test_a_refused_connection_is_named() -> None:
 
 
 def test_a_plan_fails_in_seconds_if_s3_does_not_answer(
-    s3: Any, invoke: Invoke, blackhole: str, monkeypatch: pytest.MonkeyPatch
+    s3: Any, s3_url: str, invoke: Invoke, blackhole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SFN", s3_url)
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
     clients.settings.cache_clear()
     began = time.monotonic()

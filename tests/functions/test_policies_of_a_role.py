@@ -111,7 +111,8 @@ def role(wire: Wire, s3: Any, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> I
 
     for name, value in (("ROLES", ASSUMED), ("WAY_OUT", "buckets")):
         monkeypatch.setenv(f"FANOUT_{name}", value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3_url)
+    for service in ("STS", "SFN"):
+        monkeypatch.setenv(f"AWS_ENDPOINT_URL_{service}", s3_url)
     clients._assumed.cache_clear()
     for bucket in (DATA, REPORTS):
         s3.create_bucket(Bucket=bucket)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from fanout.facts import tuning
 from fanout.finishing.divide import ClosedFile, MadeFile
@@ -18,7 +18,7 @@ from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.ports.tree import Tree
-from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.made_directories import MadeDirectory, made_from_row
 from fanout.shards.unset_directories import Unset
 from fanout.work.context import Context
 from fanout.work.parallel import ahead, work_on
@@ -153,7 +153,7 @@ def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDi
     """The directories of a file of the ledger. Raises ``LedgerBroken``."""
 
     def made(row: Any) -> MadeDirectory:
-        found = convert(row, MadeDirectory)
+        found = made_from_row(row)
         ledger.check_placed(found.path)
         return found
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from fanout.facts import tuning
@@ -36,9 +37,10 @@ from fanout.request.plan import Plan
 from fanout.resuming import rules
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
-from fanout.resuming.look_there import look_of, pinned_anew
+from fanout.resuming.look_there import directories_of, look_of, pinned_anew
 from fanout.resuming.taken_over import ChangesSince, DoneEntry, TakenOver
 from fanout.shards.held import look_at_held
+from fanout.shards.made_directories import made_from_row
 from fanout.shards.shard_results import is_to_verify
 from fanout.work.context import Context
 
@@ -89,7 +91,8 @@ class _Carrier:
         self._began = began(earlier)
         self._find = found_for_listing(self._source)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
-        self._there = look = look_of(plan, segment, context.ledger, self._destination)
+        ends = plan, segment, context.ledger, self._destination
+        look, self._directories_there = look_of(*ends), directories_of(*ends)
         self._to_files = not plan.request.destination.is_keyed
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
         self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
@@ -182,7 +185,7 @@ class _Carrier:
 
     def _inodes(self, paths: Iterable[str]) -> dict[str, str]:
         """The directories that a mounted destination holds at these paths, by their inodes."""
-        there = self._there(paths) if self._to_files else {}
+        there = self._directories_there(paths) if self._to_files else {}
         return {path: one.inode for path, one in there.items() if one.kind is Kind.DIRECTORY}
 
     def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
@@ -265,10 +268,11 @@ class _Carrier:
     def _directory_attributes(self, part: rules.CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
-        rows = [row for row in self._earlier.read_rows_as(part.key, dict, part.rows) if not row.get("place")]
+        made = [one for one in self._earlier.read_rows_as(part.key, made_from_row, part.rows) if not one.place]
         # Whoever replaced a directory since has the run look whether its copies are there: it goes by what it sees now.
-        inodes = self._inodes(row["path"] for row in rows)
-        self._context.ledger.write_rows(key, ({**row, "inode": inodes.get(row["path"], "")} for row in rows))
+        inodes = self._inodes(one.path for one in made)
+        rows = (to_builtins(replace(one, inode=inodes.get(one.path, ""))) for one in made)
+        self._context.ledger.write_rows(key, rows)
         self._writer.directories.append(key)
         self._directories += 1
 

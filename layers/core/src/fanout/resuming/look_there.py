@@ -31,6 +31,7 @@ from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.resuming import rules
+from fanout.shards.made_directories import made_from_row
 from fanout.work.context import Context
 
 # Chosen: entries that one look is about; ListSegment holds them.
@@ -102,6 +103,13 @@ def look_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> 
     return lambda paths: {path: entry for path in paths if (entry := find(path)) is not None}
 
 
+def directories_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> FindThere:
+    """The same look for directories: they are few, and nothing is listed for them."""
+    if plan.request.between_mounts:
+        return look_of(plan, segment, ledger, destination)
+    return lambda paths: _looked_up(sorted(set(paths)), found_at_destination(destination))
+
+
 def _look(segment: Segment, context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -139,6 +147,6 @@ def _paths_of(part: rules.CarriedPart, place_of: Naming, earlier: Ledger) -> Ite
             rows = earlier.read_rows_as(part.shard.key, link_from_row, part.shard.entries)
             yield from (entry.placed.path for entry, _ in rows)
         case rules.CarriedDirectories():
-            yield from earlier.read_rows_as(part.key, lambda row: str(row["path"]), part.rows)
+            yield from earlier.read_rows_as(part.key, lambda row: made_from_row(row).path, part.rows)
         case rules.CarriedBigFile():
             yield earlier.read(part.key, BigFile).entry.placed.path

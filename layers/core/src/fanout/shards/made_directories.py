@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -34,6 +35,11 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     inode: str = ""
     place: bool = False
     is_own: bool = False
+
+
+def made_from_row(row: Any) -> MadeDirectory:
+    """A row of a file of directories."""
+    return convert(row, MadeDirectory)
 
 
 # A directory that was made, with the attributes of its source; or one that entries were put into.
