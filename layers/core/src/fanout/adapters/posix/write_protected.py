@@ -26,8 +26,8 @@ from fanout.model.path_rules import is_no_place
 NOTES = f"{LATER}opened"
 _WRITE_AND_ENTER = stat.S_IWUSR | stat.S_IXUSR
 _NOTE_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-# The octal mode and the path in the mount; a longer one is not a note of a run.
-_NOTE = re.compile(rb"([0-7]{1,4}) (.+/)", re.DOTALL)
+# The octal mode, the inode and the path in the mount; a longer one is not a note of a run.
+_NOTE = re.compile(rb"([0-7]{1,4}) (\d+) (.+/)", re.DOTALL)
 _NOTE_BYTES = 1 << 20
 
 
@@ -55,7 +55,7 @@ class WriteProtected:
         with self._directories.hold(self._notes, create=True) as notes:
             if found.st_mode & _WRITE_AND_ENTER == _WRITE_AND_ENTER:
                 return _exists(notes, name)  # by another thread or attempt
-            _write_note(notes, name, path, found.st_mode)
+            _write_note(notes, name, path, found)
         self._has_notes = True
         _set_mode(descriptor, found.st_mode | stat.S_IRWXU)
         if not self._token.is_there():
@@ -75,7 +75,8 @@ class WriteProtected:
     def close(self, place: str, staging: int) -> None:
         """Give every directory that a run opened its mode back; ``staging`` is its open staging directory in ``place``.
 
-        A directory that has another mode by now, or another owner, stays as it is. Raises ``OSError``.
+        A directory that has another mode by now, or another owner, stays as it is, and so does another directory of its
+        name. Raises ``OSError``.
         """
         try:
             notes = os.open(NOTES, DIRECTORY_FLAGS, dir_fd=staging)
@@ -91,17 +92,18 @@ class WriteProtected:
     def _close_noted(self, place: str, notes: int) -> None:
         found = [(name, *note) for name in os.listdir(notes) if (note := _read_note(notes, name)) is not None]
         # A directory may close the way to those in it.
-        for name, path, mode in sorted(found, key=lambda one: -one[1].count("/")):
+        for name, path, mode, inode in sorted(found, key=lambda one: -one[1].count("/")):
             if path.startswith(place) and path != place:
-                self._close_one(path, mode, os.fstat(notes).st_uid)
+                self._close_one(path, mode, (os.fstat(notes).st_uid, inode))
             os.unlink(name, dir_fd=notes)
 
-    def _close_one(self, path: str, mode: int, owner: int) -> None:
+    def _close_one(self, path: str, mode: int, own: tuple[int, int]) -> None:
         with suppress(FileNotFoundError, NotADirectoryError, ItemError):
             self._directories.forget(path)
             with self._directories.hold(path) as descriptor:
                 found = os.fstat(descriptor)
-                if (found.st_uid, found.st_mode) == (owner, stat.S_IFDIR | mode | stat.S_IRWXU):
+                is_open = found.st_mode == stat.S_IFDIR | mode | stat.S_IRWXU
+                if is_open and (found.st_uid, found.st_ino) == own:
                     _set_mode(descriptor, mode)
 
 
@@ -117,19 +119,19 @@ def _exists(directory: int, name: str) -> bool:
     return True
 
 
-def _write_note(notes: int, name: str, path: str, mode: int) -> None:
+def _write_note(notes: int, name: str, path: str, found: os.stat_result) -> None:
     """The whole note under its name, or none; one from before it was last closed is replaced."""
     made = f"{name}-{os.getpid()}-{os.urandom(8).hex()}"
     descriptor = os.open(made, _NOTE_FLAGS, 0o600, dir_fd=notes)
     try:
-        os.write(descriptor, b"%o %s" % (stat.S_IMODE(mode), os.fsencode(path)))
+        os.write(descriptor, b"%o %d %s" % (stat.S_IMODE(found.st_mode), found.st_ino, os.fsencode(path)))
     finally:
         os.close(descriptor)
     os.rename(made, name, src_dir_fd=notes, dst_dir_fd=notes)
 
 
-def _read_note(notes: int, name: str) -> tuple[str, int] | None:
-    """The path and the former mode of a note; ``None`` for what is not one, or was not written whole."""
+def _read_note(notes: int, name: str) -> tuple[str, int, int] | None:
+    """The path, former mode and inode of a note; ``None`` for what is not one, or was not written whole."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=notes)
     except OSError as error:
@@ -144,9 +146,9 @@ def _read_note(notes: int, name: str) -> tuple[str, int] | None:
         os.close(descriptor)
     if found is None:
         return None
-    mode, path = int(found[1], 8), os.fsdecode(found[2])
+    mode, inode, path = int(found[1], 8), int(found[2]), os.fsdecode(found[3])
     is_whole = _name_of(path) == name and not is_no_place(path) and mode & _WRITE_AND_ENTER != _WRITE_AND_ENTER
-    return (path, mode) if is_whole else None
+    return (path, mode, inode) if is_whole else None
 
 
 def _set_mode(descriptor: int, mode: int) -> None:

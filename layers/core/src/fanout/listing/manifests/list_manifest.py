@@ -59,10 +59,15 @@ class Lookups:
         if row.entry is None:
             row = self._at_source(row)
         entry = row.entry
-        if entry is None or self._filters.reason(entry) is not None:
+        if entry is None or self._is_left_out(entry):
             return row, None, Placement(row.path)
         place = self._place_of(entry, self._files_above(entry.path))
         return row, None if place.reason else self._find_there(place.path), place
+
+    def _is_left_out(self, entry: Entry) -> bool:
+        """Whether the filters skip it, whatever else is taken: a directory goes with what is in it."""
+        reason = self._filters.reason(entry)
+        return reason is not None and (reason is not Reason.NOT_INCLUDED or entry.kind is not Kind.DIRECTORY)
 
     def _at_source(self, row: Row) -> Row:
         try:
