@@ -17,6 +17,7 @@ import pytest
 
 from fanout.adapters.posix.probe.writeback import writes_answered
 from fanout.facts import tuning
+from fanout.flow.evidence import Evidence
 from fanout.flow.steps import STEPS, Step
 from fanout.model.errors import Stalled
 from fanout.runtime import handlers, watch
@@ -97,9 +98,8 @@ def test_a_call_that_holds_the_lock_of_the_interpreter_is_ended_without_it() -> 
 def a_step(
     s3: Any, work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, stall_seconds: float = 600.0
 ) -> Callable[[], Any]:
-    """Calls the handler of CopyShard, whose step does this, for a run that was planned."""
-    s3.put_object(Bucket="work-bucket", Key="runs/run-1/plan.json", Body=b"{}")
-    step = Step("", "CopyShard", call=lambda *_: work())
+    """Calls the handler of CopyShard, whose step does this, and asks for no evidence of its run."""
+    step = Step("", "CopyShard", call=lambda *_: work(), evidence=Evidence.EACH_STEP)
     monkeypatch.setitem(STEPS, "CopyShard", step)
     monkeypatch.setattr(Step, "load", lambda _: None)
     monkeypatch.setattr(tuning, "STALL_SECONDS", stall_seconds)

@@ -131,4 +131,5 @@ def check_part(event: Json, ledger: Ledger) -> None:
 
 
 def _not_of_the_run(name: str, part: str, key: str) -> InvalidRequest:
-    return InvalidRequest(name, f"{part[:80]!r} is not as {key} holds it", events.FROM_MACHINE)
+    remedy = f"{events.FROM_MACHINE}; if it did, its ledger was changed: start the request again"
+    return InvalidRequest(name, f"{part[:80]!r} is not as {key} holds it", remedy)
