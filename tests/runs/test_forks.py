@@ -35,12 +35,12 @@ def s3_url() -> Iterator[str]:
 def carried_out(s3_url: str, mount: Path, *requests: dict[str, Any]) -> list[dict[str, Any]]:
     """Carry out runs in one process; returns who forked, and who began a thread, in their order."""
     client = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
-    for bucket in ("work-bucket", "data-bucket"):
+    for bucket in ("forks-work", "forks-data"):
         client.create_bucket(Bucket=bucket)
     notes = mount / "notes"
     environment = {
         "AWS_ENDPOINT_URL": s3_url,
-        "FANOUT_WORK_BUCKET": "work-bucket",
+        "FANOUT_WORK_BUCKET": "forks-work",
         "FANOUT_MOUNTS": json.dumps({"data": str(mount)}),
         "POWERTOOLS_SERVICE_NAME": "fanout",
         "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
@@ -71,8 +71,8 @@ def test_whole_runs_fork_from_a_process_without_threads(
         tmp_path,
         {"source": "efs:///in", "destination": "efs:///out"},
         {"source": "efs:///in", "destination": "efs:///again"},
-        {"source": "efs:///in", "destination": "s3://data-bucket/tree/"},
-        {"source": "s3://data-bucket/tree/", "destination": "efs:///back"},
+        {"source": "efs:///in", "destination": "s3://forks-data/tree/"},
+        {"source": "s3://forks-data/tree/", "destination": "efs:///back"},
         {"source": "efs:///in", "destination": "efs:///out", "mode": "sync"},
     )
     assert len(list((tmp_path / "back").rglob("f*"))) == FILES
