@@ -8,8 +8,8 @@
 | has no such step   | plan.json, and the tables of ``belongs``                   | ``InvalidRequest`` |
 
 All are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
-written, only once it is known. A run that was stopped leaves no
-summary; what its functions may still do ends when a later run fences it.
+written, only once it is known. A run that was stopped leaves no summary; its functions may go on until a later run
+fences it.
 """
 
 from __future__ import annotations
@@ -50,14 +50,8 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
     Raises ``LedgerBroken`` or ``InvalidRequest`` before that, and at the end at the latest.
     """
     ledger = context.ledger
-    if ledger.is_kept:  # its listing says so
-        ledger.look_ahead()
-        if not ledger.has(keys.PLAN):
-            raise ledger.broken(keys.PLAN, MISSING)
-        if _has_ended(ledger):
-            raise _ended(ledger)
-        check_course(event["step"], ledger.read_plan())
-        check_part(event, ledger)
+    if ledger.is_kept:
+        _check_kept(event, ledger)
         yield context
         return
     with ThreadPoolExecutor(4, thread_name_prefix="own") as pool:
@@ -94,27 +88,39 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
             else:
                 notes.append(pool.submit(noted))
 
-        def after(make: Callable[..., T]) -> Callable[..., T]:
-            def made(*given: object) -> T:
-                check()
-                return make(*given)
-
-            return made
-
         held = ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan)))
         try:
             yield replace(
                 context,
                 ledger=held,
-                source=after(context.source),
-                destination=after(context.destination),
-                entry_copier=after(context.entry_copier),
+                source=_after(check, context.source),
+                destination=_after(check, context.destination),
+                entry_copier=_after(check, context.entry_copier),
                 s3_services=HeldServices(context.s3_services, check),
             )
         except (LedgerBroken, Superseded):
             is_at_work()  # one that is not has no documents, and no right to write
             raise
         check()
+
+
+def _check_kept(event: Json, ledger: Ledger) -> None:
+    """The same of a ledger that this process keeps: its listing says what is there."""
+    ledger.look_ahead()
+    if not ledger.has(keys.PLAN):
+        raise ledger.broken(keys.PLAN, MISSING)
+    if _has_ended(ledger):
+        raise _ended(ledger)
+    check_course(event["step"], ledger.read_plan())
+    check_part(event, ledger)
+
+
+def _after(check: Callable[[], None], make: Callable[..., T]) -> Callable[..., T]:
+    def made(*given: object) -> T:
+        check()
+        return make(*given)
+
+    return made
 
 
 def _found(ledger: Ledger, key: str) -> bytes | None:

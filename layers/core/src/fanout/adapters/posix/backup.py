@@ -7,9 +7,10 @@
 | another file                       | of the size and mtime of the new | kept already, and replaced      |
 | another file                       | anything else                    | fails: others wrote there since |
 
-A link has bytes, owner, mode, times and extended attributes of the file, because it is the file. A directory is made
-as it is needed, with mode and owner of the one that it stands for, in one that is closed until the run ends. It stays
-closed where the owner cannot be set. So nobody reads in a backup what he could not read at the destination.
+A link has bytes, owner, mode, times and extended attributes of the file, because it is the file. A directory of the
+backup is made when a file needs it, with mode and owner of the directory at the destination. Everything lies in the
+run's own directory, which has mode 0700 until the run ends; a directory whose owner cannot be set keeps that mode. So
+nobody can read in a backup what that user could not read at the destination.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 |-----------------------|------------------------------------------------------------------------------------|
 | before it is needed   | is not there; one of its name is none of the run's                                 |
 | it is made            | in the staging directory, with a mark that nobody can guess; noted, then renamed    |
-| while the run goes on | is its user's alone (0700): nobody else sees, makes or swaps a name in it           |
+| while the run goes on | has mode 0700: only the run's user can list, create or rename anything in it        |
 | at the end of the run | gets mode and owner of the tree's root, as they were when it was made                |
 
 The mark keeps it from being empty, so nobody can remove it, and no other directory gets the number of its inode. Who

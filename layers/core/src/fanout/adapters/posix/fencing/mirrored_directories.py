@@ -1,7 +1,7 @@
-"""Which directory of the tree each directory of a backup stands for: noted by its inode in the run's staging directory.
+"""The directory at the destination that each directory of a backup copies mode and owner from, noted by its inode.
 
-A directory of the backup has mode and owner of the one that it stands for. Who may write to the directory above that
-can put another one in its place: what is in that one may be more closed, and is not kept there.
+Another user may put a more private directory in its place. Files of that one are not kept in the backup, where more
+people could read them. The notes lie in the run's staging directory.
 """
 
 from __future__ import annotations
