@@ -9,7 +9,7 @@ UV := $(TOOLS)/uv/bin/uv
 # Where it is set, as in an image, each start of a command compiles every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-tests demo check check-code check-rest test unit adversary model nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check check-code check-rest quick test test-all unit adversary model nfs docs site screenshots audit sbom packages release bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -47,9 +47,20 @@ check-rest: setup-tests ## Of check: templates, workflows, site, state machine
 	$(BUILD_SITE)
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
-# Three workers on two processors: a good part of the tests waits. `check` has run the first two already.
-test: check ## Everything: the checks and all tests
-	$(PY) -m pytest -n 3 --dist loadscope --ignore tests/template --ignore tests/statemachine/test_definition.py
+# tests/commands.py says what each of the three commands runs. Three workers on two processors: some tests wait.
+# `check` has run the first two already.
+TESTS = $(PY) -m pytest -n 3 --dist loadscope --ignore tests/template --ignore tests/statemachine/test_definition.py
+quick: check-code ## Lint, types, decisions, whole runs in memory, documents of commands: under 3 minutes
+	$(PY) -m pytest -q -n 2 --dist loadscope --command quick tests
+
+test: check ## The checks, and tests of every promise: under 10 minutes
+	$(TESTS) --command test tests
+
+NFS ?= whole
+test-all: check model ## Everything, for hours: all tests, all of NFS, the model, an hour of the adversary
+	tests/nfs/lab/prepare || [ "$(NFS)" = offered ]
+	FANOUT_LONG=1 FANOUT_NFS=$(NFS) FANOUT_MODEL=required $(TESTS) --command all tests
+	@$(MAKE) --no-print-directory adversary SECONDS=3600
 
 unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'

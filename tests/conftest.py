@@ -1,4 +1,4 @@
-"""How hypothesis searches, and how the tests are shared out over processes (`make test` runs two)."""
+"""How hypothesis searches, and how the tests are shared out over processes (`make test` runs three)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from jinja2 import ModuleLoader
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+from tests.commands import COMMANDS, is_run, may_hold
 from tests.facts.strict import held_to_the_models
 from tests.nfs.selections import IN_GUEST
 
@@ -26,6 +28,19 @@ settings.register_profile("long", deadline=None, max_examples=2000)
 settings.register_profile("few", deadline=None, max_examples=5)
 _USUAL = "few" if IN_GUEST else "ci" if os.environ.get("CI") else "desk"
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or _USUAL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which command of the Makefile runs: ``tests/commands.py`` says what that is."""
+    parser.addoption("--command", choices=COMMANDS, default="", help="run the tests of one command of the Makefile")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what the command does not run; None lets others decide."""
+    command = config.getoption("--command")
+    if not command or may_hold(collection_path.relative_to(config.rootpath).as_posix(), command):
+        return None
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -104,5 +119,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if ON_A_MOUNT.isdisjoint(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    if command := config.getoption("--command"):
+        others = [item for item in items if not is_run(item.nodeid, command)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if is_run(item.nodeid, command)]
     items.sort(key=begins)
     gc.freeze()  # what was collected stays: no later collection looks at it again

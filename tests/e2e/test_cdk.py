@@ -17,7 +17,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.timeout(900),
     pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm"),
-    pytest.mark.skipif("FANOUT_LONG" not in os.environ, reason="FANOUT_LONG=1 runs what takes minutes"),
 ]
 PAGE = (REPO / "docs/start/deploy-without-sam.md").read_text(encoding="utf-8").partition("## From CDK")[2]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,11 +13,7 @@ from tests.docs.commands import Block, blocks
 from tests.docs.pages import ROOT
 
 # Sets up a checkout of its own, with everything that it installs.
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(1800),
-    pytest.mark.skipif("FANOUT_LONG" not in os.environ, reason="FANOUT_LONG=1 runs what takes minutes"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 PATH = "/usr/bin:/bin"
 PYTHON = next(Path.home().glob(".pyenv/versions/3.13*/bin/python3.13"), shutil.which("python3.13"))
 WAYS = ("HTTP_", "HTTPS_", "NO_PROXY", "http_", "https_", "no_proxy", "SSL_", "PIP_", "UV_")

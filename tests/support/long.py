@@ -1,4 +1,4 @@
-"""Whether tests run what takes minutes too: ``FANOUT_LONG=1``. CONTRIBUTING.md lists what that is."""
+"""Whether tests run what takes minutes too: ``FANOUT_LONG=1``. ``tests/commands.py`` lists it."""
 
 from __future__ import annotations
 
