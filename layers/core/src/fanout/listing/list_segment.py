@@ -26,6 +26,6 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     task = SegmentTask(segment, context)
     with task.queue() as queue:
         left, matched = (list_trees if segment.manifest is None else list_rows)(task, queue)
-    task.writer.close(left, matched)
+    task.entries.close(left, matched)
     task.notes.end()
     return {"segment": segment.id}

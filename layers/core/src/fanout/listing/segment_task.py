@@ -5,10 +5,10 @@ from __future__ import annotations
 from fanout.listing.budget import ProgressNotes
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
 from fanout.listing.deciding.proofs import Proofs
+from fanout.listing.deciding.segment_entries import SegmentEntries
 from fanout.listing.deciding.settle import Settler
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.listing.lookups import LookupQueue, with_looks
-from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.segment import Segment
 from fanout.shards.held import look_at_held
 from fanout.turns.other_runs import met_in
@@ -22,13 +22,15 @@ class SegmentTask:
         self.plan = plan = context.ledger.read_plan()
         self.segment, self.context = segment, context.within(plan)
         self.source, self.destination = self.context.source(plan), self.context.destination(plan)
-        self.writer = SegmentWriter(plan, segment, self.context, self.source, self.destination)
+        both = self.source, self.destination
+        self.entries = SegmentEntries(plan, segment, self.context, *both)
+        self.writer = self.entries.writer
         self.notes = ProgressNotes(segment, self.context, self.writer)
         self.earlier = EarlierIndex(plan, context.ledger)
         wider_ns, ahead = wider_by(plan, context.ledger), ahead_of_runs(plan, self.context)
-        self.proofs = Proofs(plan, self.earlier, self.source, self.destination, wider_ns, ahead)
+        self.proofs = Proofs(plan, self.earlier, *both, wider_ns, ahead)
         met = met_in("source", plan, context.ledger)
-        self._settler = Settler(self.writer, plan, self.proofs, self.destination, met)
+        self._settler = Settler(self.entries, plan, self.proofs, self.destination, met)
 
     def queue(self) -> LookupQueue:
         """The queue in which pairs are decided and written, in the order in which they are listed."""

@@ -1,221 +1,57 @@
-"""Writes the results of one ListSegment as they come, in files of bounded size."""
+"""Writes the rows of one ListSegment in files of bounded size, and its record last."""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import outcome_row
-from fanout.listing.deciding.published import published_trees
-from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
-from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
-from fanout.listing.directories.parents import ImpliedDirectories, OpenDirectories
 from fanout.listing.index.earlier_index import IndexWriter
-from fanout.listing.list_destination import noted_trees
 from fanout.listing.listed_outcomes import ListedOutcomes
 from fanout.listing.listed_shards import BegunBigFiles, ListedShards, NamesWriter
-from fanout.listing.manifests.list_manifest import seen_there
 from fanout.model.books import Count, Tally
-from fanout.model.columns import FileColumns, first_path
-from fanout.model.entry import NOTHING_THERE, Entry, Kind
+from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
-from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Row, Segment
-from fanout.model.shard import Name
+from fanout.model.shard import Deletion, Name
 from fanout.ports.tree import Tree
-from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.round_records import SegmentRecord, write_segment_record
 from fanout.shards.sizes import Sizes
-from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
 
 
 class SegmentWriter:
-    """Collects what one ListSegment finds, and writes it in files of bounded size."""
+    """Collects the rows of one ListSegment, and what its record counts. ``SegmentEntries`` decides what they are."""
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
-        self._plan, self._segment, self._context, self._source = plan, segment, context, source
+        self._segment, self._context = segment, context
         self._began = context.clock.now()
-        self._to_files = not plan.request.destination.is_keyed
-        # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
-        self._splits = not plan.request.course.plans and not plan.request.inside_s3
-        self._around = OpenDirectories()
-        self._undecided: set[str] = set()
-        self._big_files = BegunBigFiles(plan, segment, context, source, destination)
         self._outcomes = ListedOutcomes(plan, segment, context)
-        self.settle = self._outcomes.settle
-        self._extras, self._implied = list[Outcome](), ImpliedDirectories()
+        self.settle, self.settle_files = self._outcomes.settle, self._outcomes.add_same
+        self._big_files = BegunBigFiles(plan, segment, context, source, destination)
+        self._extras: list[Outcome] = []
         self.index = IndexWriter(plan, segment, context)
-        self._sizes, self._crowds = Sizes(), Crowds()
+        self.sizes, self._crowds = Sizes(), Crowds()
         self._copies = ListedShards(plan, segment, context, self._crowds)
+        self.pack_files = self._copies.add_files
         self._names = NamesWriter(segment, context, self._crowds)
-        deletes = lists_extras(plan.request)
-        self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
-        parents = may_be_left_out(plan, segment)
-        self.looks = seen_there(plan, segment, context.ledger, destination)
-        self._parents = ParentDirectories(plan, segment, context, source, self.looks.find) if parents else None
-        # Filters narrow what the delete guard is about; without them it is about everything.
-        self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
-        # Whether entries that only the source holds must be ``seen`` too.
-        self.counts_scope = self._scope is not None
-        self._in_scope = Tally()
-        noted = noted_trees(segment, plan, context.ledger)
-        self.published = published_trees(plan, source, destination, noted)
-        self._leaves = self.published.leaves if deletes else lambda _entry: False
-        self._left_published = Tally()
-        self._met = met_in("destination", plan, context.ledger)
-        self.destination = Tally()
-        self.listed = Tally()
-        self.to_copy = Tally()
+        self.listed, self.to_copy = Tally(), Tally()
+        self.in_scope, self.destination, self.left_published = Tally(), Tally(), Tally()
         self.heads, self.complete = 0, True
         self.directories: list[str] = []
+        self.deletions: list[Deletion] = []
+        self.in_the_way = Count()
 
-    def begin(self, entry: Entry) -> None:
-        """Count an entry of the source, and settle the directories that end before it."""
-        self.listed.add(entry.size)
-        self._sizes.add(entry)
-        if self._implied.noted:
-            self._add_extras(self._implied.source_entry(entry.path))
-        if self._deletions:
-            self._deletions.source_entry(entry.path)
-        for directory in self._around.left_before(entry.path):
-            self._leave(directory)
+    def begin_big_file(self, entry: Entry) -> None:
+        """Begin a file that several functions copy. Raises ``ItemError``."""
+        self._big_files.begin(entry)
+        self.to_copy.add(entry.size)
 
-    def _leave_before(self, path: str) -> None:
-        for directory in self._around.left_before(path):
-            self._leave(directory)
-
-    def _leave(self, directory: Entry) -> None:
-        """Take a directory as unchanged, unless a name in it may yet be linked again: PartitionShards decides it."""
-        if directory.path in self._undecided:
-            self._undecided.discard(directory.path)
-            self.keep_name(Name(directory, unchanged=True, inode_there=""))
-        else:
-            self.settle(directory, Reason.SAME)
-
-    def take_files(self, files: FileColumns, there: FileColumns | None) -> None:
-        """``seen``, ``begin`` and ``unchanged`` or ``copy`` of files that the destination holds alike, or lacks."""
-        tallies = (self.listed, self._in_scope, self.to_copy if there is None else self.destination)
-        size = sum(files.sizes)
-        for tally in tallies:
-            tally.add_all(len(files), size)
-        self._sizes.add_files(files.sizes)
-        first = first_path(files)
-        if self._implied.noted:
-            self._add_extras(self._implied.source_entry(first))
-        if self._deletions:
-            self._deletions.source_files(files.paths)
-        if self._parents:
-            self._parents.add(first)
-        self._leave_before(first)
-        self.index.add_files(files, there)
-        if there is None:
-            self._touch(first)
-            self._copies.add_files(files if self._to_files else replace(files, replaces=NOTHING_THERE))
-        else:
-            self._outcomes.add_same(files, size)
-
-    def seen(self, source: Entry | None, destination: Entry | None) -> None:
-        """Count a pair for the delete guard if it is in scope: the source's entry decides, where there is one.
-
-        A sync needs to know that nothing is missing at the destination.
-        """
-        if destination is not None and destination.kind is not Kind.FILE and self._met is not None:
-            self._met.see(destination)
-        entry = source or destination
-        if source is None and entry is not None and self._leaves(entry):
-            return
-        if self._scope is None or entry is None or self._scope.reason(entry) is None:
-            if source is not None:
-                self._in_scope.add(source.size)
-            if destination is not None:
-                self.destination.add(destination.size)
-        if destination is not None and self._parents:
-            self._parents.seen_there(destination)
-        if destination is not None and destination.kind is Kind.UNLISTABLE and self._deletions:
-            self.complete = False
-
-    def rejects(self, entry: Entry, there: Entry | None = None) -> bool:
-        """Settle an entry that is to be written as rejected where its place lies in a published tree.
-
-        ``there`` is what is at its place, where that is known: it may be the tree's link.
-        """
-        root = self.published.holds(entry.placed.path) if there is None else self.published.holds_entry(there)
-        if root is not None:
-            self.settle(entry, Reason.IN_PUBLISHED, f"{self._plan.request.destination}: {root or './'} holds versions")
-        return root is not None
-
-    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False, linked: bool = False) -> None:
-        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
-
-        A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it, and so does
-        one that is to be ``linked``.
-        """
-        if INSIDE_VERSIONS in (entry.target or entry.path) and self.rejects(entry):
-            return
-        self._place(entry)
-        request = self._plan.request
-        if entry.held and (refusal := request.held.refusal(entry.held)) is not None:
-            self.settle(entry, refusal.reason, refusal.message)
-            return
-        if is_new:
-            self._touch(entry.path)
-        whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
-        if self._splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
-            try:
-                self._big_files.begin(entry)
-                self.to_copy.add(entry.size)
-            except ItemError as error:
-                self.settle(entry, error.reason, error.message)
-        else:
-            self._pack(entry, linked=linked)
-
-    def verify(self, entry: Entry) -> None:
-        """Put an entry into a shard that an earlier run copied and did not verify."""
-        self._place(entry)
-        self._pack(entry, done=True)
-
-    def unchanged(self, entry: Entry) -> None:
-        """Take an entry that is right, unless it is a directory into which something may yet be written."""
-        self._place(entry)
-        if entry.kind is Kind.DIRECTORY and self._to_files:
-            self._around.enter(entry)
-        else:
-            self.settle(entry, Reason.SAME)
-
-    def kept(self, entry: Entry) -> None:
-        """Take an entry that the request does not let replace what is at its place."""
-        self._place(entry)
-        self.settle(entry, Reason.KEPT)
-
-    def _place(self, entry: Entry) -> None:
-        """Note the directories above an entry that has a place at the destination."""
-        if self._parents:
-            self._parents.add(entry.path, entry.target, is_directory=entry.kind is Kind.DIRECTORY)
-
-    def _touch(self, path: str) -> None:
-        if directory := self._around.touched(path):
-            self._undecided.discard(directory.path)
-            self._pack(directory)
-
-    def _pack(self, entry: Entry, *, linked: bool = False, done: bool = False) -> None:
+    def pack(self, entry: Entry, *, linked: bool = False, done: bool = False) -> None:
+        """Put an entry into a shard; one that is ``done`` is only verified there."""
         self.to_copy.add(entry.size)
         self._copies.add(entry, linked=linked, done=done)
-
-    def name(self, name: Name) -> None:
-        """Keep a name of a file that has several; they are grouped when the segment is closed."""
-        if self.rejects(name.entry):
-            return
-        self._place(name.entry)
-        if not name.looks_linked:
-            self._touch(name.entry.path)
-        elif directory := self._around.above(name.entry.path):
-            self._undecided.add(directory.path)
-        self.keep_name(name)
 
     def keep_name(self, name: Name) -> None:
         """Keep a name as it is, as in a run that compares the hard links of both ends."""
@@ -228,55 +64,26 @@ class SegmentWriter:
         self.listed.add(0)
         self.settle(Entry(row.path, kind), row.reason or Reason.MANIFEST_ROW, row.message)
 
-    def extra(self, entry: Entry) -> None:
-        """Note an entry that only the destination holds; it is in no books, which are the source's."""
-        if self._leaves(entry):
-            self._left_published.add(entry.size)
-            return
-        if self._deletions:
-            self._leave_before(entry.path)
-            self._touch(entry.path)  # deleting it changes its directory
-            self._deletions.destination_entry(entry)
-        elif entry.kind is Kind.DIRECTORY:
-            self._add_extras(self._implied.add(entry))
-        else:
-            self._add_extras([entry])
-
-    def _add_extras(self, entries: list[Entry]) -> None:
+    def add_extras(self, entries: list[Entry]) -> None:
+        """Write the outcomes of entries that only the destination holds."""
         self._extras += [Outcome.because(entry, Reason.EXTRA) for entry in entries]
-
-    def _is_implied(self, directory: Entry) -> bool:
-        """Whether keys of the source lie below the directory; on a mount each directory is an entry."""
-        below = self._source.list(Segment("", directory.path))
-        return self._plan.request.source.is_keyed and next(below, None) is not None
 
     def close(self, left: list[Segment], matched: list[str] | None) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
-        If another segment continues in a directory, what it writes there is unknown here. ``matched`` is the record's.
+        ``left`` and ``matched`` are the record's.
         """
-        for directory in self._around.rest():
-            if left or self._segment.ends_below(directory.path):
-                self._pack(directory)
-            else:
-                self._leave(directory)
         loose = self._copies.loose()
         self._outcomes.close()
-        for directory in self._implied.close():
-            goes_on = left or self._segment.ends_below(directory.path)  # another segment lists what may imply it
-            if not (goes_on and self._is_implied(directory)):
-                self._add_extras([directory])
         extras = [keys.extras_key(self._segment.id, self._context.nonce)] if self._extras else []
         for key in extras:
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))
         self._names.close()
-        if self._parents:
-            self.directories += self._parents.close()
         record = SegmentRecord(
             segment=self._segment,
             complete=self.complete,
             listed=self.listed.count,
-            sizes=self._sizes.row(),
+            sizes=self.sizes.row(),
             crowds=self._crowds.row(),
             to_copy=self.to_copy.count,
             outcomes={result: tally.count for result, tally in self._outcomes.results.items()},
@@ -286,12 +93,12 @@ class SegmentWriter:
             big_files=self._big_files.listed,
             index=self.index.close(),
             extras=extras,
-            in_scope=(self._in_scope if self._scope else self.listed).count,
+            in_scope=self.in_scope.count,
             destination=self.destination.count,
-            published=self._left_published.count,
+            published=self.left_published.count,
             directories=self.directories,
-            deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
-            in_the_way=self._deletions.in_the_way if self._deletions else Count(),
+            deletions=self.deletions,
+            in_the_way=self.in_the_way,
             names=self._names.files,
             heads=self.heads,
             matched=matched,

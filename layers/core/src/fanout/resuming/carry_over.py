@@ -19,11 +19,11 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, name_from_row
 from fanout.listing.deciding.clocks import ahead_of_runs
+from fanout.listing.deciding.segment_entries import SegmentEntries
 from fanout.listing.list_destination import noting_failure
 from fanout.listing.list_segment import list_segment
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.rounds import hand_segment_back
-from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
@@ -90,12 +90,13 @@ class _Carrier:
         self._source: Tree = context.source(plan)
         self._began = began(earlier)
         self._find = found_for_listing(self._source)
-        self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
+        self._entries = SegmentEntries(plan, segment, context, self._source, self._destination)
+        self._writer = self._entries.writer
         ends = plan, segment, context.ledger, self._destination
         look, self._directories_there = look_of(*ends), directories_of(*ends)
         self._to_files = not plan.request.destination.is_keyed
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
-        self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
+        self._taken = TakenOver(plan, self._entries, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
 
@@ -117,7 +118,7 @@ class _Carrier:
     def close(self) -> None:
         """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
         self._taken.close()
-        self._writer.close(self._left, matched=None)
+        self._entries.close(self._left, matched=None)
 
     def _outcomes(self, part: rules.CarriedOutcomes) -> None:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
@@ -191,7 +192,7 @@ class _Carrier:
     def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
         self._count(entry)
         entry = replace(entry, held=held) if entry.held != held else entry
-        self._writer.copy(entry, is_new=False, linked=linked)
+        self._entries.copy(entry, is_new=False, linked=linked)
 
     def _copy_again(self, entry: Entry, linked: bool) -> None:
         """Copy an entry that the earlier run had copied: where it was held it may be back, or not."""
@@ -300,7 +301,7 @@ class _Carrier:
 
     def _name(self, name: Name) -> None:
         self._count(name.entry)
-        self._writer.name(name)
+        self._entries.name(name)
 
     def _count(self, entry: Entry) -> None:
         self._writer.listed.add(entry.size)

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.listing.deciding.segment_entries import SegmentEntries
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.naming.placement import naming_of
-from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import MARGIN_NS, NOTHING_THERE, SECOND_NS, Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
@@ -73,7 +73,7 @@ class TakenOver:
     def __init__(
         self,
         plan: Plan,
-        writer: SegmentWriter,
+        entries: SegmentEntries,
         source: Tree,
         look: FindThere,
         since: ChangesSince,
@@ -81,7 +81,7 @@ class TakenOver:
         list_again: Callable[[str], None],
     ) -> None:
         request = plan.request
-        self._writer, self._copy, self._list_again = writer, copy, list_again
+        self._entries, self._writer, self._copy, self._list_again = entries, entries.writer, copy, list_again
         self._source, self._look = source, look
         # Between file systems the mtime tells of changes.
         self._since = since if request.source.is_keyed or request.destination.is_keyed else None
@@ -103,7 +103,7 @@ class TakenOver:
         if done.proven:
             self._writer.settle(done.entry, done.reason, done.message)
         else:
-            self._writer.verify(replace(done.entry, held=""))
+            self._entries.verify(replace(done.entry, held=""))
 
     def close(self) -> None:
         """Look at all that is held."""
@@ -175,7 +175,7 @@ class TakenOver:
             self._list_again(entry.path)
         elif source.inode:
             self._writer.listed.add(source.size)
-            self._writer.name(Name(source, unchanged=False, inode_there=""))
+            self._entries.name(Name(source, unchanged=False, inode_there=""))
         else:
             self._copy(self._replacing(source, found), False)
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide, with_overwrite
 from fanout.listing.deciding.proofs import Decide, Proofs
+from fanout.listing.deciding.segment_entries import SegmentEntries
 from fanout.listing.lookups import Pair, Question, found_at_destination
-from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
@@ -28,10 +28,10 @@ class Settler:
     """Decides pairs, which may take requests, and settles them in listing order."""
 
     def __init__(
-        self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree, met: StagingGuard | None = None
+        self, entries: SegmentEntries, plan: Plan, proofs: Proofs, destination: Tree, met: StagingGuard | None = None
     ) -> None:
         self._met = met
-        self._writer, self._proofs = writer, proofs
+        self._entries, self._writer, self._proofs = entries, entries.writer, proofs
         self._publishes = bool(plan.version)
         self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
@@ -87,7 +87,7 @@ class Settler:
             raise same_place(self._request, "destination", f"{self._request.source.place}{inside}/")
         if self._met is not None and source.kind is not Kind.FILE:
             self._met.see(source)
-        writer.begin(source)
+        self._entries.begin(source)
         writer.heads += pair.heads
         if place.path != source.path:
             source = replace(source, target=place.path)
@@ -109,11 +109,11 @@ class Settler:
             self._settle_decision(source, pair.destination, pair.decision)
 
     def _settle_decision(self, source: Entry, destination: Entry | None, decision: Decision) -> None:
-        writer = self._writer
+        entries, writer = self._entries, self._writer
         if decision is Decision.KEPT:
-            writer.kept(source)
+            entries.kept(source)
             return
-        if decision in (Decision.COPY, Decision.COMPARE) and destination and writer.rejects(source, destination):
+        if decision in (Decision.COPY, Decision.COMPARE) and destination and entries.rejects(source, destination):
             return
         if decision is not Decision.CONFLICT:
             writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
@@ -123,23 +123,23 @@ class Settler:
             source = replace(source, replaces="" if self._conditions else destination.inode)
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
-            writer.name(Name(source, decision is Decision.UNCHANGED, there))
+            entries.name(Name(source, decision is Decision.UNCHANGED, there))
         elif decision in (Decision.COPY, Decision.COMPARE):
             is_new = destination is None or source.kind is not Kind.DIRECTORY
             linked = self._publishes and destination is None and self._proofs.holds(source)
-            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE, linked=linked)
+            entries.copy(source, is_new=is_new, compare=decision is Decision.COMPARE, linked=linked)
         elif decision is Decision.UNCHANGED:
-            writer.unchanged(source)
+            entries.unchanged(source)
         else:
             writer.settle(source, Reason.DESTINATION_KIND)
 
     def _settle_verification(self, source: Entry, destination: Entry | None) -> None:
         """Settle a pair that the listing alone can verify; put any other into a shard, to compare its content."""
-        writer = self._writer
+        entries, writer = self._entries, self._writer
         decision = decide(source, destination, Compare.ALWAYS)
         differs = destination is None or decision is Decision.CONFLICT or source.size != destination.size
         if differs and self._may_be_skipped(source):
-            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is held, or a symlink
+            entries.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is held, or a symlink
         elif destination is None:
             writer.settle(source, self._missing(source.changed_ns))
         elif decision is Decision.UNCHANGED:
@@ -150,7 +150,7 @@ class Settler:
             writer.keep_name(Name(source, unchanged=True, inode_there=destination.inode))
         else:
             listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object
-            writer.copy(replace(source, replaces=listed), is_new=False)
+            entries.copy(replace(source, replaces=listed), is_new=False)
 
     def _may_be_skipped(self, source: Entry) -> bool:
         """Whether the copy may have left it out for what a listing of a bucket does not tell."""

@@ -15,7 +15,7 @@ from fanout.model.segment import Row, Segment
 
 def list_rows(task: SegmentTask, queue: LookupQueue) -> tuple[list[Segment], list[str] | None]:
     """Look up the rows of the part until it ends or the time is up; returns what is left, and that no glob is told."""
-    plan, looks = task.plan, task.writer.looks
+    plan, looks = task.plan, task.entries.looks
     assert plan.request.manifest is not None and task.segment.manifest is not None
     deadline = task.context.deadline()
     lines = ManifestLines(task.context.objects(plan), plan.request.manifest, task.segment.manifest, deadline)

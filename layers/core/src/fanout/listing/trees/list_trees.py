@@ -63,27 +63,27 @@ class TreeMarcher:
     """Takes what the march meets: the source's entries to the intake, and what only the destination holds as extra."""
 
     def __init__(self, task: SegmentTask, queue: LookupQueue, intake: Intake, places: Places, budget: Budget) -> None:
-        self._writer, self._queue, self._intake = task.writer, queue, intake
+        self._entries, self._queue, self._intake = task.entries, queue, intake
         self._places, self._budget = places, budget
         self._reports_extras = _reports_extras(task.plan)
         self._cut_there = cut_of(task.segment, task.plan, task.context.ledger)
 
     def files(self, source: FileColumns, destination: FileColumns | None) -> bool:
         self._intake.take_files(source)
-        self._queue.run(partial(self._writer.take_files, source, destination), len(source))
+        self._queue.run(partial(self._entries.take_files, source, destination), len(source))
         if self._places.may_be_both:
             self._places.above.add_files(source.paths)
         return self._budget.used(len(source))
 
     def source_only(self, source: Entry) -> bool:
-        if self._writer.counts_scope:
-            self._writer.seen(source, None)
+        if self._entries.counts_scope:
+            self._entries.seen(source, None)
         return self._take(source, None)
 
     def destination_only(self, destination: Entry) -> bool:
         self._see(None, destination)
         if self._reports_extras and not self._stays(destination):
-            self._queue.run(partial(self._writer.extra, destination))
+            self._queue.run(partial(self._entries.extra, destination))
         return self._budget.used(1) or destination.path == self._cut_there
 
     def both(self, source: Entry, destination: Entry) -> bool:
@@ -94,9 +94,9 @@ class TreeMarcher:
         if destination.kind is Kind.DIRECTORY:
             # In its turn: entries below the directory are settled before it and must not find another one in its
             # place.
-            self._queue.run(partial(self._writer.seen, source, destination))
+            self._queue.run(partial(self._entries.seen, source, destination))
         else:
-            self._writer.seen(source, destination)
+            self._entries.seen(source, destination)
 
     def _take(self, source: Entry, destination: Entry | None) -> bool:
         place_of = partial(self._places.of, source, self._places.files_above(source.path))
