@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.efs.capacity import FileSystemState, most_credits
 from fanout.efs.probe_result import Experiment
@@ -19,26 +20,29 @@ from fanout.probe.experiments import (
     IO_SIZES,
     SHARES,
     THREADS,
-    Point,
     ProbePlan,
-    ProbeRequest,
     check_credits,
     check_space,
+    cost_of,
     files_to_read,
     fitted,
+    point_of,
     rounds_of,
     shared_point,
 )
-from fanout.probe.samples import Timed, frequency_of, rate_of, rates_together, spread_of
+from fanout.probe.request import ProbeRequest
+from fanout.probe.samples import Timed, frequency_of, measured_of, rate_of, rates_together
 
-REQUEST = ProbeRequest("", 4 * GIB, 600.0, 8, 20.0)
+REQUEST = ProbeRequest(
+    path="", budget_bytes=4 * GIB, budget_seconds=600.0, max_functions=8, credit_reserve_percent=20.0
+)
 REQUESTS = st.builds(
     ProbeRequest,
-    st.just(""),
-    st.integers(64 * MIB, 1024 * GIB),
-    st.floats(20, 3600),
-    st.integers(1, 32),
-    st.just(20.0),
+    path=st.just(""),
+    budget_bytes=st.integers(64 * MIB, 1024 * GIB),
+    budget_seconds=st.floats(20, 3600),
+    max_functions=st.integers(1, 32),
+    credit_reserve_percent=st.just(20.0),
 )
 
 
@@ -98,13 +102,13 @@ def test_a_sample_is_no_larger_than_planned_and_than_its_time_suffices_for(
         for point in one.points if one.experiment is experiment else ():
             found = fitted(experiment, point, rate, left, left / samples)
             if found is not None:
-                assert found.cost <= point.cost
-                assert found.cost <= rate * left or found == point
+                assert cost_of(found) <= cost_of(point)
+                assert cost_of(found) <= rate * left or found == point
                 assert (found.threads, found.files) == (point.threads, point.files)
 
 
 def test_files_whose_size_is_measured_keep_it_or_are_left_out() -> None:
-    point = Point(file_bytes=100 * MIB, io_bytes=MIB)
+    point = point_of(file_bytes=100 * MIB, io_bytes=MIB)
     assert fitted(Experiment.WRITE_LATENCY, point, 50.0 * MIB, 2.0, 0.1) == point
     assert fitted(Experiment.WRITE_LATENCY, point, 49.0 * MIB, 2.0, 2.0) is None
 
@@ -127,10 +131,10 @@ def test_a_function_reads_what_others_wrote_and_only_without_that_its_own() -> N
 
 
 def test_median_and_quartiles() -> None:
-    assert spread_of([]) is None
-    one = spread_of([3.0])
+    assert measured_of(1, point_of(), []) is None
+    one = measured_of(1, point_of(), [3.0])
     assert one is not None and (one.median, one.lower_quartile, one.upper_quartile, one.samples) == (3.0, 3.0, 3.0, 1)
-    found = spread_of([1.0, 2.0, 3.0, 4.0, 100.0])
+    found = measured_of(1, point_of(), [1.0, 2.0, 3.0, 4.0, 100.0])
     assert found is not None
     assert (found.least, found.lower_quartile, found.median, found.upper_quartile, found.most) == (1, 2, 3, 4, 100)
 
@@ -170,7 +174,7 @@ def test_no_byte_counts_twice(rows: list[tuple[float, float, int]]) -> None:
 )
 def test_the_reserve_of_credits_stays(credits: float | None, percent: float, budget: int, refused: bool) -> None:
     state = FileSystemState(ThroughputMode.BURSTING, 100.0 * MIB, credits_bytes=credits)
-    request = ProbeRequest("", budget, 600.0, 8, percent)
+    request = replace(REQUEST, budget_bytes=budget, credit_reserve_percent=percent)
     if not refused:
         check_credits(state, request)
         return

@@ -57,10 +57,9 @@ class Sync(StrEnum):
     BLOCK = "block"
 
 
-class Setting(Struct, frozen=True):
-    """The settings that identify a point within its experiment."""
+class Point(Struct, frozen=True, kw_only=True):
+    """A point of measurement: each of its threads writes or reads ``files`` files of ``file_bytes``."""
 
-    functions: int
     threads: int
     directories: int
     files: int
@@ -69,7 +68,13 @@ class Setting(Struct, frozen=True):
     sync: Sync
 
 
-class Measured(Setting, frozen=True):
+class Setting(Point, frozen=True):
+    """The settings that identify a point within its experiment."""
+
+    functions: int
+
+
+class Measured(Setting, frozen=True, kw_only=True):
     """Median, quartiles and ends of a point's samples."""
 
     median: float
@@ -80,7 +85,7 @@ class Measured(Setting, frozen=True):
     samples: int
 
 
-class NotMeasured(Setting, frozen=True):
+class NotMeasured(Setting, frozen=True, kw_only=True):
     """A point without a sample, and the reason."""
 
     why: str

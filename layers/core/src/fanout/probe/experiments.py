@@ -23,10 +23,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.capacity import FileSystemState, reserve_bytes
-from fanout.efs.probe_result import Experiment, Sync
+from fanout.efs.probe_result import Experiment, Point, Sync
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.path_rules import PlainName
+from fanout.probe.request import ProbeRequest
 
 
 class Share(NamedTuple):
@@ -78,30 +79,23 @@ ENDS_PART = 0.85
 ROUND_SECONDS = 100.0
 
 
-class ProbeRequest(Struct, frozen=True):
-    """The limits and place of a probe; ``path`` is a directory below the mount's root, empty for the root."""
+def point_of(
+    threads: int = 1,
+    directories: int = 1,
+    files: int = 1,
+    file_bytes: int = 0,
+    io_bytes: int = 0,
+    sync: Sync = Sync.END,
+) -> Point:
+    """A point of measurement; by default one thread creates one empty file."""
+    return Point(
+        threads=threads, directories=directories, files=files, file_bytes=file_bytes, io_bytes=io_bytes, sync=sync
+    )
 
-    path: str
-    budget_bytes: int
-    budget_seconds: float
-    max_functions: int
-    credit_reserve_percent: float
 
-
-class Point(Struct, frozen=True):
-    """A point of measurement: each of its threads writes or reads ``files`` files of ``file_bytes``."""
-
-    threads: int = 1
-    directories: int = 1
-    files: int = 1
-    file_bytes: int = 0
-    io_bytes: int = 0
-    sync: Sync = Sync.END
-
-    @property
-    def cost(self) -> int:
-        """Bytes of the budget that one sample takes."""
-        return self.threads * self.files * file_cost(self.file_bytes)
+def cost_of(point: Point) -> int:
+    """Bytes of the budget that one sample of a point takes."""
+    return point.threads * point.files * file_cost(point.file_bytes)
 
 
 def file_cost(size: int) -> int:
@@ -146,31 +140,32 @@ def points_of(experiment: Experiment, size: int) -> Iterator[Point]:
     match experiment:
         case Experiment.WRITE_BY_IO_SIZE:
             wanted = min(SAMPLE_BYTES, size // REPEATS // len(IO_SIZES))
-            yield from (Point(file_bytes=max(io, wanted // io * io), io_bytes=io) for io in IO_SIZES)
+            yield from (point_of(file_bytes=max(io, wanted // io * io), io_bytes=io) for io in IO_SIZES)
         case Experiment.WRITE_BY_SYNC:
             wanted = min(SAMPLE_BYTES, size // REPEATS // len(Sync)) // MIB * MIB
-            yield from (Point(file_bytes=max(MIB, wanted), io_bytes=MIB, sync=sync) for sync in (Sync.END, Sync.BLOCK))
+            for sync in (Sync.END, Sync.BLOCK):
+                yield point_of(file_bytes=max(MIB, wanted), io_bytes=MIB, sync=sync)
         case Experiment.WRITE_BY_THREADS:
             files = {threads: max(1, 8 // threads) for threads in THREADS}
             each = power_of_two(size // REPEATS // sum(threads * count for threads, count in files.items()))
             for threads, count in files.items():
-                yield Point(threads, threads, count, each, min(each, MIB))
+                yield point_of(threads, threads, count, each, min(each, MIB))
         case Experiment.WRITE_LATENCY:
             for each, count in LATENCIES:
-                yield Point(1, 1, count, each, min(each, MIB), Sync.CLOSE)
+                yield point_of(1, 1, count, each, min(each, MIB), Sync.CLOSE)
         case Experiment.STREAM:
             wanted = min(STREAMED_BYTES, size // REPEATS)
-            yield Point(file_bytes=max(STREAM_BYTES, wanted // STREAM_BYTES * STREAM_BYTES), io_bytes=STREAM_BYTES)
+            yield point_of(file_bytes=max(STREAM_BYTES, wanted // STREAM_BYTES * STREAM_BYTES), io_bytes=STREAM_BYTES)
         case Experiment.CREATE_LATENCY:
-            yield Point(files=max(1, min(100, size // REPEATS // LEAST_BYTES)), sync=Sync.CLOSE)
+            yield point_of(files=max(1, min(100, size // REPEATS // LEAST_BYTES)), sync=Sync.CLOSE)
         case Experiment.CREATIONS:
             count = max(1, min(16, size // REPEATS // 2 // CREATING_THREADS // LEAST_BYTES))
-            yield Point(CREATING_THREADS, 1, count, sync=Sync.CLOSE)
-            yield Point(CREATING_THREADS, CREATING_THREADS, count, sync=Sync.CLOSE)
+            yield point_of(CREATING_THREADS, 1, count, sync=Sync.CLOSE)
+            yield point_of(CREATING_THREADS, CREATING_THREADS, count, sync=Sync.CLOSE)
         case _:
             threads = RANGED_THREADS if experiment is Experiment.RANGED_WRITES else SHARED_THREADS
             each = power_of_two(size // threads, SHARED_FILE_BYTES)
-            yield Point(threads, threads, max(1, size // threads // each), each, each)
+            yield point_of(threads, threads, max(1, size // threads // each), each, each)
 
 
 def power_of_two(wanted: int, most: int = 4 * MIB) -> int:
@@ -189,7 +184,7 @@ def fitted(
     if not rate or experiment in (Experiment.CREATE_LATENCY, Experiment.CREATIONS):
         return point
     if experiment is Experiment.WRITE_LATENCY:
-        return point if point.cost <= rate * left_seconds else None
+        return point if cost_of(point) <= rate * left_seconds else None
     able = int(rate * slice_seconds / point.threads / point.files)
     if point.file_bytes <= able:
         return point
@@ -198,7 +193,7 @@ def fitted(
         point = replace(point, file_bytes=size, io_bytes=min(size, point.io_bytes))
     else:
         point = replace(point, file_bytes=max(1, able // point.io_bytes) * point.io_bytes)
-    return point if point.cost <= rate * left_seconds else None
+    return point if cost_of(point) <= rate * left_seconds else None
 
 
 def shared_point(point: Point, able: float) -> Point:

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from fanout.efs.probe_result import Experiment, Sync
+from fanout.efs.probe_result import Experiment, Point, Sync
 from fanout.ports.probe import ProbeDirectory, ProbeFile
-from fanout.probe.experiments import Point, file_cost
+from fanout.probe.experiments import file_cost
 from fanout.probe.probe_work import Effort
 from fanout.probe.samples import Timed
 

@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from fanout.facts.units import GIB, MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, parse_location
-from fanout.probe.experiments import ProbeRequest
 from fanout.request.checked import checked
 from fanout.request.parts.limits import CREDIT_RESERVE_PERCENT
 from fanout.request.units import Size, size_of
@@ -21,7 +20,7 @@ MAX_FUNCTIONS = 8
 MOST_FUNCTIONS = 32
 
 
-class ProbeFields(Struct, frozen=True, forbid_unknown_fields=True):
+class ProbeFields(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The input of an execution of ProbeFileSystem; everything has a default."""
 
     path: Annotated[str, Meta(description="directory below the mount's root in which the probe makes its own")] = "/"
@@ -46,6 +45,13 @@ class ProbeFields(Struct, frozen=True, forbid_unknown_fields=True):
     ] = CREDIT_RESERVE_PERCENT
 
 
+class ProbeRequest(ProbeFields, frozen=True, forbid_unknown_fields=False, kw_only=True):
+    """The limits and place of a probe; ``path`` is a directory below the mount's root, empty for the root."""
+
+    budget_bytes: int
+    max_functions: int
+
+
 def parse_probe_request(document: Any, mount: str, max_concurrency: int) -> ProbeRequest:
     """The request of a JSON document. Raises ``InvalidRequest`` for the first field that is wrong."""
     if not isinstance(document, dict):
@@ -61,4 +67,10 @@ def parse_probe_request(document: Any, mount: str, max_concurrency: int) -> Prob
     if functions > max_concurrency:
         problem = f"{functions} is over the stack's {max_concurrency}"
         raise InvalidRequest("max_functions", problem, "ask for less or redeploy with another MaxConcurrency")
-    return ProbeRequest(location.path, size, fields.budget_seconds, functions, fields.credit_reserve_percent)
+    return ProbeRequest(
+        path=location.path,
+        budget_bytes=size,
+        budget_seconds=fields.budget_seconds,
+        max_functions=functions,
+        credit_reserve_percent=fields.credit_reserve_percent,
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import published
@@ -25,10 +24,9 @@ from fanout.facts import aws
 from fanout.facts.units import KIB, MIB
 from fanout.model.errors import RunError
 from fanout.model.file_system import ThroughputMode
-from fanout.probe.experiments import Point, ProbePlan, ProbeRound
-from fanout.probe.samples import Samples, Spread, rates_together, spread_of
+from fanout.probe.experiments import ProbePlan, ProbeRound
+from fanout.probe.samples import Samples, measured_of, rates_together
 
-Spreads = list[tuple[ProbeRound, Point, Spread]]
 Members = Mapping[int, Samples]
 
 LOST = "its function ended before it wrote down what it measured"
@@ -63,7 +61,7 @@ def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | 
         ),
         caps=caps_of(plan),
         experiments=experiments,
-        calibration=calibration_from(list(_measured(plan, by_round))),
+        calibration=calibration_from(_measured(plan, by_round)),
     )
 
 
@@ -79,12 +77,14 @@ def caps_of(plan: ProbePlan) -> Caps:
     )
 
 
-def _measured(plan: ProbePlan, by_round: Mapping[int, Members]) -> Iterator[tuple[ProbeRound, Point, Spread]]:
+def _measured(plan: ProbePlan, by_round: Mapping[int, Members]) -> dict[Experiment, list[Measured]]:
+    found: dict[Experiment, list[Measured]] = {experiment: [] for experiment in Experiment}
     for one in plan.rounds:
         for index, point in enumerate(one.points):
-            spread = spread_of(_values(one, index, by_round.get(one.number, {})))
-            if spread is not None:
-                yield one, point, spread
+            measured = measured_of(one.functions, point, _values(one, index, by_round.get(one.number, {})))
+            if measured is not None:
+                found[one.experiment].append(measured)
+    return found
 
 
 def _values(one: ProbeRound, index: int, members: Members) -> list[float]:
@@ -112,12 +112,11 @@ def _experiment(
         if is_whole:
             problems += [Problem(one.functions, member, "lost", LOST) for member in sorted(lost)]
         for index, point in enumerate(one.points):
-            spread = spread_of(_values(one, index, members))
-            setting = asdict(point) | {"functions": one.functions}
-            if spread is not None:
-                points.append(Measured(**setting, **_rounded(spread)))
+            measured = measured_of(one.functions, point, _values(one, index, members))
+            if measured is not None:
+                points.append(_rounded(measured))
             else:
-                missing.append(NotMeasured(**setting, why=_why(index, members, bool(lost))))
+                missing.append(NotMeasured(one.functions, **asdict(point), why=_why(index, members, bool(lost))))
     of_reads = experiment is Experiment.READ_BY_FUNCTIONS
     return ExperimentResult(
         name=experiment,
@@ -136,28 +135,22 @@ def _why(index: int, members: Members, lost: bool) -> str:
     return reasons[0] if reasons else "the functions did not work at the same time"
 
 
-def _rounded(spread: Spread) -> dict[str, Any]:
+def _rounded(measured: Measured) -> Measured:
     """Six digits are more than a measurement has."""
-    found = asdict(spread).items()
-    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in found}
+    found = asdict(measured).items()
+    return replace(measured, **{name: float(f"{value:.6g}") for name, value in found if isinstance(value, float)})
 
 
-def calibration_from(measured: Spreads) -> Calibration | None:
+def calibration_from(measured: Mapping[Experiment, Sequence[Measured]]) -> Calibration | None:
     """The calibration, ``None`` unless each part of it was measured."""
-
-    def medians(experiment: Experiment) -> list[tuple[ProbeRound, Point, Spread]]:
-        return [row for row in measured if row[0].experiment is experiment]
-
-    written = {one.functions: spread.median for one, _, spread in medians(Experiment.WRITE_BY_FUNCTIONS)}
-    threads = [spread.median for _, _, spread in medians(Experiment.WRITE_BY_THREADS)]
+    written = {one.functions: one.median for one in measured[Experiment.WRITE_BY_FUNCTIONS]}
+    threads = [one.median for one in measured[Experiment.WRITE_BY_THREADS]]
     alone = [*threads, written[1]] if 1 in written else threads
-    ranges = [spread.median for _, _, spread in medians(Experiment.RANGED_WRITES)]
-    read = [spread.median for one, _, spread in medians(Experiment.READ_BY_FUNCTIONS) if one.functions == 1]
-    created = [spread.median for _, _, spread in medians(Experiment.CREATE_LATENCY)]
-    small = [
-        (spread.samples, spread.median) for _, p, spread in medians(Experiment.WRITE_LATENCY) if p.file_bytes == 4 * KIB
-    ]
-    in_one = [spread.median for _, point, spread in medians(Experiment.CREATIONS) if point.directories == 1]
+    ranges = [one.median for one in measured[Experiment.RANGED_WRITES]]
+    read = [one.median for one in measured[Experiment.READ_BY_FUNCTIONS] if one.functions == 1]
+    created = [one.median for one in measured[Experiment.CREATE_LATENCY]]
+    small = [(one.samples, one.median) for one in measured[Experiment.WRITE_LATENCY] if one.file_bytes == 4 * KIB]
+    in_one = [one.median for one in measured[Experiment.CREATIONS] if one.directories == 1]
     if not all((written, alone, ranges, read, created, small, in_one)):
         return None
     return Calibration(

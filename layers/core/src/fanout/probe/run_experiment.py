@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from fanout.efs.probe_result import Experiment
+from fanout.efs.probe_result import Experiment, Point
 from fanout.ledger import probe_keys as keys
 from fanout.ledger.documents import Moment
 from fanout.model.document import Json
@@ -15,11 +15,12 @@ from fanout.probe.experiments import (
     REPEATS,
     TRIAL_BYTES,
     TRIAL_SHARE,
-    Point,
     ProbePlan,
     ProbeRound,
+    cost_of,
     files_to_read,
     fitted,
+    point_of,
     shared_point,
 )
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
@@ -75,7 +76,7 @@ def _alone(one: ProbeRound, directory: ProbeDirectory, effort: Effort, samples: 
             left -= 1
             if effort.is_over or chosen is None:
                 samples.why_not[index] = NO_TIME
-            elif chosen.cost > effort.allowance.left:
+            elif cost_of(chosen) > effort.allowance.left:
                 samples.why_not[index] = NO_BYTES
             else:
                 place = f"{one.name(0)}/{repeat}-{index}"
@@ -89,7 +90,7 @@ def _try_out(one: ProbeRound, member: int, directory: ProbeDirectory, effort: Ef
     size = min(TRIAL_BYTES, effort.allowance.left // TRIAL_SHARE)
     if size:
         place = f"{one.name(member)}/trial"
-        _sample(Experiment.WRITE_BY_SYNC, Point(file_bytes=size, io_bytes=size), place, directory, effort)
+        _sample(Experiment.WRITE_BY_SYNC, point_of(file_bytes=size, io_bytes=size), place, directory, effort)
 
 
 def _sample(experiment: Experiment, point: Point, place: str, directory: ProbeDirectory, effort: Effort) -> list[float]:

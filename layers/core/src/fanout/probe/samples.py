@@ -7,6 +7,9 @@ from statistics import median, quantiles
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
+
+from fanout.efs.probe_result import Measured, Point
 
 # Chosen: parts of the time in which all functions worked; each is a sample of what they did together.
 SLICES = 8
@@ -44,21 +47,21 @@ class Samples(Struct):
     problem: NoSamples | None = None
 
 
-class Spread(Struct, frozen=True):
-    median: float
-    lower_quartile: float
-    upper_quartile: float
-    least: float
-    most: float
-    samples: int
-
-
-def spread_of(values: Sequence[float]) -> Spread | None:
-    """``None`` without any value."""
+def measured_of(functions: int, point: Point, values: Sequence[float]) -> Measured | None:
+    """What the samples of a point amount to; ``None`` without any value."""
     if not values:
         return None
     lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3
-    return Spread(median(values), lower, upper, min(values), max(values), len(values))
+    return Measured(
+        functions,
+        **asdict(point),
+        median=median(values),
+        lower_quartile=lower,
+        upper_quartile=upper,
+        least=min(values),
+        most=max(values),
+        samples=len(values),
+    )
 
 
 def rate_of(records: Sequence[Timed]) -> float | None:
