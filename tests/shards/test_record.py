@@ -36,6 +36,8 @@ def outcome(index: int, result: Result, who: int = 0) -> Outcome:
 @given(ATTEMPTS)
 def test_each_entry_counts_once_and_what_was_done_counts_before_a_failure(found: list[dict[int, Result]]) -> None:
     ledger = World().ledger
+    indexes = sorted({index for results in found for index in results})  # the shard holds these alone
+    found = [{indexes.index(index): one for index, one in results.items()} for results in found]
     for who, results in enumerate(found):
         write_outcomes("s", f"n{who}", {index: outcome(index, one, who) for index, one in results.items()}, ledger)
     known = records("s", ledger)
@@ -51,6 +53,13 @@ def test_each_entry_counts_once_and_what_was_done_counts_before_a_failure(found:
     result = shard_result(shard, ledger)
     assert sum(result.results.values(), Count()) == Count(len(counted), len(counted))
     assert {one.path for one in result.failures} == {one.path for one in shard_outcomes(shard, ledger, TROUBLE)}
+
+
+def test_a_record_about_an_entry_that_its_shard_does_not_hold_is_said() -> None:
+    ledger = World().ledger
+    write_outcomes("s", "n", {0: outcome(0, Result.COPIED), 5: outcome(5, Result.COPIED)}, ledger)
+    with pytest.raises(LedgerBroken, match="is about entry 5 of a shard of 2"):
+        shard_result(Shard("s", "k", 2, 2, 0.0), ledger)
 
 
 def test_of_receipts_the_first_that_was_written_counts() -> None:

@@ -53,7 +53,7 @@ def verification_of(
 ) -> Verification | None:
     """The results of the verification, if the request asked for it and the run got that far.
 
-    ``absent`` says why an entry was not compared.
+    ``absent`` says why an entry was not compared. Raises ``LedgerBroken`` where the comparison does not balance.
     """
     request = plan.request
     if error is not None:
@@ -64,7 +64,12 @@ def verification_of(
         return verified_shards(found.shards, ledger, absent)
     if request.verifies_after.whole_trees:
         inner = ledger.verification()
-        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify", absent), inner)
+        compared = run_books(inner, None, lambda outcome, phase: None, "verify", absent)
+        if not compared.books.balanced:
+            missing = compared.books.missing
+            why = f"{missing.entries} entries and {missing.bytes} bytes have no outcome"
+            raise inner.broken(keys.OUTCOMES, f"the books of the comparison do not balance: {why}")
+        return verified_trees(compared, inner)
     return None
 
 

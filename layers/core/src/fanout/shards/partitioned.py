@@ -51,6 +51,9 @@ def read_partition(ledger: Ledger, to_copy: int) -> Partition:
     shards, links = shards_of(ledger), links_of(ledger)
     held = sum(shard.entries for shard in shards) + sum(one.shard.entries for one in links)
     held += len(ledger.read(keys.BIG_FILES, ListedBigFiles).big_files)
+    ids = [shard.id for shard in shards] + [one.shard.id for one in links]
+    if len(set(ids)) != len(ids):
+        raise ledger.broken(keys.SHARDS, "and what belongs to it name a shard twice")
     if held != to_copy:
         raise ledger.broken(keys.SHARDS, f"and what belongs to it hold {held} of {to_copy} entries to copy")
     return Partition(shards, links)

@@ -172,6 +172,8 @@ def shard_outcomes(
 def _lacking(shard: Shard, found: Sequence[Record], ledger: Ledger, absent: Absent) -> Iterator[Outcome]:
     """The outcomes of entries that have none."""
     known = settled(found)
+    if known and max(known) >= shard.entries:
+        raise ledger.broken(found[-1].key, f"is about entry {max(known)} of a shard of {shard.entries}")
     if len(known) < shard.entries:
         for index, entry in enumerate(ledger.read_shard(shard)):
             if index not in known:

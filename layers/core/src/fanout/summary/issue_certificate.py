@@ -111,7 +111,8 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTime
 def _sums(proof: Ledger, said: Verified) -> TreeSums:
     """The digests of both trees, from what bears the run's seal.
 
-    Raises ``LedgerBroken`` where that shows another result than the summary, or an entry without its digest.
+    Raises ``LedgerBroken`` where that shows another result than the summary, where an entry has no digest, and where
+    listing, comparison and sums do not balance.
     """
     found = run_books(proof, None, lambda _outcome, _phase: None, "verify")
     verified = verified_trees(found, proof).verified
@@ -124,10 +125,9 @@ def _sums(proof: Ledger, said: Verified) -> TreeSums:
             one.proof.add_to(sums)
         elif one.outcome.result is Result.UNCHANGED:
             raise LedgerBroken(f"{one.outcome.path} was compared without a digest of its content")
-    most = verified.compared
-    for tree in (sums.source, sums.destination):
-        if tree.bytes != most.bytes or tree.entries > most.entries:  # directories are compared, and are in no sum
-            raise proof.broken(keys.OUTCOMES, f"sums up {tree.entries} entries, of {most.entries} that were compared")
+    imbalance = sums.imbalance(found.books)
+    if imbalance:
+        raise proof.broken(keys.OUTCOMES, f"does not balance: {imbalance}")
     return sums
 
 

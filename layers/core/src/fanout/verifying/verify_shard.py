@@ -206,7 +206,7 @@ def _record(found: Mapping[int, ComparedEntry], outcomes: Mapping[int, Outcome],
         not_told=ranges_of(index for index, one in found.items() if not one.is_told_whole),
         held=ranges_of(index for index, one in outcomes.items() if _is_left_out_as_held(one)),
         digests=both_digests(outcomes.values()),
-        certified=certified_of(proofs) if verifier.certifies else None,
+        certified=certified_of(proofs, outcomes.values()) if verifier.certifies else None,
     )
 
 
