@@ -66,8 +66,13 @@ HEAD = """# What a run costs
 
 Every run forecasts its seconds and dollars, and counts them afterwards. [`fanout estimate`](../how-to/estimate.md)
 forecasts without an account. Figures leave out logs, storage, KMS but for a certificate's two requests, transfer
-between zones, a NAT gateway's, and your own VPC endpoints. While nothing runs, only storage, a key of the stack ($1 a
-month) and [monitoring](../operate/monitoring.md#what-it-costs) cost.
+between zones, a NAT gateway's, and your own VPC endpoints. They also leave out what storage classes cost beside
+Standard: a PUT into another ($0.01 to $0.05 for 1,000), a GB read from Infrequent Access ($0.01) or Glacier Instant
+Retrieval ($0.03), a GB read from EFS's Infrequent Access ($0.01) or Archive ($0.03).
+
+While nothing runs, these cost a month: storage; a key of the stack ($1) and one more for `Certificates`;
+[monitoring](../operate/monitoring.md#what-it-costs); with `AllFunctionsInVpc` in a new network its endpoints ($58, or
+$73); with `EventBucketName` the polling of its queue (up to $0.30).
 """
 FOOT = """
 ## Where the money goes

@@ -81,11 +81,11 @@ def test_what_a_mode_permits(
 
 
 def test_operations_of_reading_and_writing_add_up_and_leave_room_for_others() -> None:
-    load = Load(read_operations=250_000, written_operations=50_000)
+    load = Load(read_operations=90_000, written_operations=50_000)
     assert iops_seconds(ELASTIC, load) == pytest.approx(2)
     assert iops_seconds(replace(ELASTIC, others_iops_share=0.5), load) == pytest.approx(4)
     assert iops_seconds(replace(ELASTIC, others_iops_share=1.0), load) == pytest.approx(20)
-    assert iops_seconds(replace(ELASTIC, one_zone=True), load) == pytest.approx(250 / 35 + 50 / 7)
+    assert iops_seconds(replace(ELASTIC, one_zone=True), load) == pytest.approx(90 / 35 + 50 / 7)
 
 
 def test_what_is_read_counts_a_third() -> None:

@@ -18,11 +18,11 @@ OF_STEP_FUNCTIONS = {
 }
 # What a repetition does not cure, because the stack itself is wrong: a run that meets it fails at once.
 LASTING = {
-    *("EC2AccessDeniedException", "EC2UnexpectedException", "InvalidParameterValueException"),
+    *("EC2AccessDeniedException", "InvalidParameterValueException"),
     *("InvalidRequestContentException", "InvalidRuntimeException", "InvalidSecurityGroupIDException"),
     *("InvalidSubnetIDException", "InvalidZipFileException", "KMSAccessDeniedException", "KMSDisabledException"),
     *("KMSInvalidStateException", "KMSNotFoundException", "RequestTooLargeException", "ResourceNotFoundException"),
-    *("SubnetIPAddressLimitReachedException", "UnsupportedMediaTypeException", "ServiceQuotaExceededException"),
+    *("UnsupportedMediaTypeException", "ServiceQuotaExceededException"),
     *("EFSMountFailureException", "S3FilesMountFailureException", "SerializedRequestEntityTooLargeException"),
 }
 # Of what the stack's functions are not: images, SnapStart, durable or managed ones, runtimes pinned by hand.

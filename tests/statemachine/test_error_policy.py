@@ -23,6 +23,8 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
     (
         (
             "Lambda.EC2ThrottledException",
+            "Lambda.EC2UnexpectedException",
+            "Lambda.SubnetIPAddressLimitReachedException",
             "Lambda.ENILimitReachedException",
             "Lambda.ENINotReadyException",
             "Lambda.ResourceNotReadyException",

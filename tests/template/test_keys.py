@@ -95,7 +95,6 @@ def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
         ("TransferRole", both, str(via("s3"))),
         ("ChecksumJobPolicy", both, str(via("s3"))),
         ("StartBatchPolicy", ("kms:Decrypt",), str(via("sqs"))),
-        ("RunEndedPolicy", both, str(via("sns"))),
     }
 
 
@@ -125,12 +124,12 @@ def key_policy() -> list[Any]:
 
 
 def test_the_documented_key_policy_lets_every_service_in_that_uses_the_key(key_policy: list[Any]) -> None:
-    services = {s["Principal"]["Service"]: s for s in key_policy if "Service" in s["Principal"]}
+    services = [(s["Principal"]["Service"], s) for s in key_policy if "Service" in s["Principal"]]
     # Log groups are encrypted by their region's service; alarms and rules send to the topic and the queues.
-    assert set(services) == {"logs.REGION.amazonaws.com", "cloudwatch.amazonaws.com", "events.amazonaws.com"}
-    for name in ("cloudwatch.amazonaws.com", "events.amazonaws.com"):
-        assert set(services[name]["Action"]) == {"kms:GenerateDataKey", "kms:Decrypt"}
-    logs = services["logs.REGION.amazonaws.com"]
+    [(logs_service, logs), *others] = services
+    assert logs_service == "logs.REGION.amazonaws.com"
+    assert [name for name, _ in others] == ["cloudwatch.amazonaws.com", *["events.amazonaws.com"] * 2]
+    assert all(set(statement["Action"]) == {"kms:GenerateDataKey", "kms:Decrypt"} for _, statement in others)
     patterns = logs["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
     for group in of_type("AWS::Logs::LogGroup").values():
         name = group["Properties"]["LogGroupName"]["Fn::Sub"]
@@ -140,10 +139,13 @@ def test_the_documented_key_policy_lets_every_service_in_that_uses_the_key(key_p
 
 def test_the_documented_key_policy_lets_no_service_use_the_key_for_others(key_policy: list[Any]) -> None:
     """Each service is held to this account's own resources, by what its documentation says that it sends to KMS."""
-    services = {s["Principal"]["Service"]: s.get("Condition", {}) for s in key_policy if "Service" in s["Principal"]}
-    assert all("ACCOUNT" in json.dumps(condition) for condition in services.values())
-    queues = services["events.amazonaws.com"]["ArnLike"]["kms:EncryptionContext:aws:sqs:arn"]
-    assert queues == "arn:aws:sqs:REGION:ACCOUNT:*"
+    services = [(s["Principal"]["Service"], s.get("Condition", {})) for s in key_policy if "Service" in s["Principal"]]
+    assert all("ACCOUNT" in json.dumps(condition) for _, condition in services)
+    held = [condition["ArnLike"] for service, condition in services if service == "events.amazonaws.com"]
+    assert held == [
+        {f"kms:EncryptionContext:aws:{context}": f"arn:aws:{context.partition(':')[0]}:REGION:ACCOUNT:*"}
+        for context in ("sns:topicArn", "sqs:arn")
+    ]
 
 
 def test_the_documented_key_policy_lets_the_roles_of_the_account_use_it(key_policy: list[Any]) -> None:

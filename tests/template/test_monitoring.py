@@ -159,17 +159,25 @@ def test_alarms_publish_and_may_also_use_the_key() -> None:
     assert resources()["NotificationTopic"]["Properties"]["KmsMasterKeyId"]["Fn::If"][2] == own
 
 
-def test_the_rule_publishes_by_its_role_and_no_policy_lets_eventbridge_in() -> None:
-    """EventBridge names no source to a topic: whoever let it in let in that of every account."""
-    assert _let_in({"Service": "events.amazonaws.com"}) == set()
-    role = {"Fn::GetAtt": ["RunEndedRole", "Arn"]}
+def test_the_topic_lets_in_this_rule_alone_of_all_of_eventbridge() -> None:
+    """One wording of EventBridge's page says that a role for an encrypted topic fails; both allow this."""
+    assert _let_in({"Service": "events.amazonaws.com"}) == {
+        ("NotificationKey", "kms:GenerateDataKey"),
+        ("NotificationKey", "kms:Decrypt"),
+        ("NotificationTopicPolicy", "sns:Publish"),
+    }
     [target] = resources()["RunEndedRule"]["Properties"]["Targets"]
-    assert (target["Arn"], target["RoleArn"]) == ({"Ref": "NotificationTopic"}, role)
-    keys = {("NotificationKey", "kms:GenerateDataKey"), ("NotificationKey", "kms:Decrypt")}
-    assert _let_in({"AWS": role}) == keys
-    held = {(action, str(s["Resource"])) for name, s in policies() if name == "RunEndedPolicy" for action in _held(s)}
-    customers = {(action, str({"Ref": "EncryptionKeyArn"})) for _, action in keys}
-    assert held == {("sns:Publish", str({"Ref": "NotificationTopic"}))} | customers
+    assert target["Arn"] == {"Ref": "NotificationTopic"} and "RoleArn" not in target
+    held = {
+        name: s["Condition"]
+        for name, s in policies()
+        if name in ("NotificationKey", "NotificationTopicPolicy") and "events" in str(s.get("Principal"))
+    }
+    own = {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:*"}
+    assert held == {
+        "NotificationKey": {"ArnLike": {"kms:EncryptionContext:aws:sns:topicArn": own}},
+        "NotificationTopicPolicy": {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["RunEndedRule", "Arn"]}}},
+    }
 
 
 def test_an_end_of_a_run_that_cannot_be_told_alarms() -> None:

@@ -18,12 +18,12 @@ SOURCES = {
     "scheduler.amazonaws.com": ":schedule-group/",
     # It says of no account for whom it works; nobody can pass a role of another account to it.
     "batchoperations.s3.amazonaws.com": None,
-    # The rule has no ARN before its role has one.
-    "events.amazonaws.com": None,
 }
 
 # AmazonS3/latest/userguide/batch-ops-iam-role-policies.html
 NAMES_NOBODY = {"batchoperations.s3.amazonaws.com"}
+# What holds a service to this account. EventBridge names no source to KMS, but SNS names the topic.
+OF_ONE = {"aws:SourceAccount", "aws:SourceArn", "kms:EncryptionContext:aws:sns:topicArn"}
 
 
 @pytest.mark.parametrize("name", sorted(of_type("AWS::IAM::Role")))
@@ -68,7 +68,7 @@ def test_a_service_is_let_in_by_a_policy_of_a_resource_only_for_a_source() -> No
         for name, statement in policies()
         if statement["Effect"] == "Allow" and "Service" in statement.get("Principal", {})
         if statement["Principal"]["Service"] not in NAMES_NOBODY
-        if not {"aws:SourceAccount", "aws:SourceArn"} & {key for one in _conditions(statement) for key in one}
+        if not OF_ONE & {key for one in _conditions(statement) for key in one}
     ]
     assert open_to_all == []
 

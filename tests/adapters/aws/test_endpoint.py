@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import botocore
 import pytest
 
-from fanout.adapters.aws.endpoint import Endpoint, locate
+from fanout.adapters.aws.endpoint import Endpoint, locate, suffix_of
 from fanout.model.errors import InvalidRequest
 
 
@@ -30,3 +34,15 @@ def test_address(endpoint: Endpoint, bucket: str, address: str) -> None:
 def test_name_that_no_bucket_has(bucket: str) -> None:
     with pytest.raises(InvalidRequest):
         locate(Endpoint("eu-west-1"), bucket)
+
+
+def test_the_hosts_of_each_partition_end_as_botocore_says() -> None:
+    data = Path(botocore.__file__).parent / "data/partitions.json"
+    regions = {
+        region: partition["outputs"]["dnsSuffix"]
+        for partition in json.loads(data.read_text(encoding="utf-8"))["partitions"]
+        for region in partition["regions"]
+        if "global" not in region
+    }
+    assert len(regions) > 30 and {"eusc-de-east-1", "cn-north-1", "us-gov-west-1"} <= regions.keys()
+    assert {region: suffix_of(region) for region in regions} == regions

@@ -13,6 +13,17 @@ DATE = "2026-11"
 
 # general/latest/gr/rande.html: the name of a region, such as eu-west-1 or us-gov-east-1. It becomes part of a host's.
 REGION = r"[a-z]{2,8}(-[a-z]{2,16}){1,3}-[0-9]{1,2}"
+# The end of the names of AWS's hosts, by the beginning of the region's name, in the partitions that have their own;
+# as botocore's partitions.json has them.
+SUFFIX = "amazonaws.com"
+SUFFIXES = {
+    "cn-": "amazonaws.com.cn",
+    "eusc-": "amazonaws.eu",
+    "us-iso-": "c2s.ic.gov",
+    "us-isob-": "sc2s.sgov.gov",
+    "us-isof-": "csp.hci.ic.gov",
+    "eu-isoe-": "cloud.adc-e.uk",
+}
 
 # lambda/latest/dg/gettingstarted-limits.html: what every region takes.
 FUNCTION_SECONDS = 900
@@ -68,7 +79,10 @@ HARD_LINKS = 176
 
 
 class FileSystemQuota(NamedTuple):
-    """The maximum rates of one EFS file system: operations and bytes a second; the low end of a range, any region."""
+    """The maximum rates of one EFS file system: operations and bytes a second; the low end of a range, any region.
+
+    ``read_iops`` is that of data that nobody read lately, as a copy's source is.
+    """
 
     read_iops: float
     write_iops: float
@@ -79,7 +93,7 @@ class FileSystemQuota(NamedTuple):
 # By throughput mode, and of a One Zone file system whatever its mode.
 EFS_PAGE = "efs/latest/ug/performance.html"
 EFS = {
-    "elastic": FileSystemQuota(250_000, 50_000, 20 * GIB, 1 * GIB),
+    "elastic": FileSystemQuota(90_000, 50_000, 20 * GIB, 1 * GIB),
     "provisioned": FileSystemQuota(55_000, 25_000, 3 * GIB, 1 * GIB),
     "bursting": FileSystemQuota(35_000, 7_000, 3 * GIB, 1 * GIB),
 }

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fanout.facts.aws import REGION
+from fanout.facts.aws import REGION, SUFFIX, SUFFIXES
 from fanout.model.errors import InvalidRequest
 
 _REGION = re.compile(REGION)
@@ -47,7 +47,7 @@ class BucketAddress(NamedTuple):
 
 def suffix_of(region: str) -> str:
     """The end of the names of AWS's hosts in a region."""
-    return "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return next((suffix for begins, suffix in SUFFIXES.items() if region.startswith(begins)), SUFFIX)
 
 
 @lru_cache(maxsize=256)
