@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.backup import Backup
+from fanout.adapters.posix.fencing.fencing_token import FencingToken
+from fanout.adapters.posix.fencing.placed_files import PlacedFiles
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.placing import Placing
 from fanout.model.errors import ItemError
@@ -39,6 +41,18 @@ def staged(tmp_path: Path, data: bytes | None, target: str = "") -> Iterator[tup
             os.close(descriptor)
 
 
+def noted(tmp_path: Path) -> PlacedFiles:
+    """The files with further names that a run put in their places: none yet."""
+    directories = Directories(str(tmp_path))
+    token = FencingToken(directories, "", "run-1")
+    token.make()
+    return PlacedFiles(directories, token)
+
+
+def place(tmp_path: Path, overwrite: Overwrite, here: int, there: int) -> None:
+    Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a", noted(tmp_path))
+
+
 def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     os.utime(path, ns=(NS, NS))
@@ -48,9 +62,35 @@ def put(path: Path, data: bytes) -> None:
 def test_the_same_file_of_an_attempt_before_counts_as_placed(tmp_path: Path, overwrite: Overwrite) -> None:
     with staged(tmp_path, b"ours") as (here, there):
         put(tmp_path / "tree/a", b"ours")
-        Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
+        place(tmp_path, overwrite, here, there)
     assert (tmp_path / "tree/a").read_bytes() == b"ours"
     assert not (tmp_path / "staged/new").exists()
+
+
+@pytest.mark.parametrize("overwrite", LEAVING)
+def test_further_names_are_linked_to_the_same_file_of_another_run(tmp_path: Path, overwrite: Overwrite) -> None:
+    with staged(tmp_path, b"ours") as (here, there):
+        put(tmp_path / "tree/a", b"ours")
+        placed, found = noted(tmp_path), (tmp_path / "tree/a").stat()
+        placed.note("a", (tmp_path / "staged/new").stat())
+        Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a", placed)
+        placed.require("a", found)
+    assert (tmp_path / "tree/a").stat().st_ino == found.st_ino
+    assert not (tmp_path / "staged/new").exists()
+
+
+@pytest.mark.parametrize("overwrite", LEAVING)
+def test_no_name_is_linked_to_a_file_with_another_mode(tmp_path: Path, overwrite: Overwrite) -> None:
+    with staged(tmp_path, b"ours") as (here, there):
+        put(tmp_path / "tree/a", b"ours")
+        (tmp_path / "tree/a").chmod(0o666)
+        placed = noted(tmp_path)
+        placed.note("a", (tmp_path / "staged/new").stat())
+        with pytest.raises(ItemError, match="owner or mode") as raised:
+            Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a", placed)
+        assert raised.value.reason is Reason.KEPT
+        with pytest.raises(ItemError, match="others wrote there"):
+            placed.require("a", (tmp_path / "tree/a").stat())
 
 
 @pytest.mark.parametrize("overwrite", LEAVING)
@@ -58,7 +98,7 @@ def test_a_file_of_the_same_size_and_mtime_with_other_bytes_is_kept(tmp_path: Pa
     with staged(tmp_path, b"ours") as (here, there):
         put(tmp_path / "tree/a", b"them")
         with pytest.raises(ItemError, match="other bytes") as raised:
-            Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
+            place(tmp_path, overwrite, here, there)
     assert raised.value.reason is Reason.KEPT
     assert (tmp_path / "tree/a").read_bytes() == b"them"
 
@@ -69,11 +109,11 @@ def test_symlinks_are_told_apart_by_their_targets(tmp_path: Path, overwrite: Ove
         (tmp_path / "tree/a").symlink_to("two")
         os.utime(tmp_path / "tree/a", ns=(NS, NS), follow_symlinks=False)
         with pytest.raises(ItemError, match="other bytes"):
-            Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
+            place(tmp_path, overwrite, here, there)
         (tmp_path / "tree/a").unlink()
         (tmp_path / "tree/a").symlink_to("one")
         os.utime(tmp_path / "tree/a", ns=(NS, NS), follow_symlinks=False)
-        Placing(Directories(str(tmp_path / "tree")), overwrite).place(here, "new", there, "a")
+        place(tmp_path, overwrite, here, there)
 
 
 @pytest.mark.parametrize("data", [b"ours", None])
@@ -83,6 +123,8 @@ def test_a_directory_at_the_place_is_another_kind_of_entry(
 ) -> None:
     kept = Directories(str(tmp_path))
     with staged(tmp_path, data, "nowhere") as (here, there), pytest.raises(IsADirectoryError):
-        Placing(kept, overwrite, Backup(kept, "tree/", "kept/", "r1")).place(here, "new", there, "tree/there")
+        Placing(kept, overwrite, Backup(kept, "tree/", "kept/", "r1")).place(
+            here, "new", there, "tree/there", noted(tmp_path)
+        )
     kept.close()
     assert (tmp_path / "tree/there").is_dir()

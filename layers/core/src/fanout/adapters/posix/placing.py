@@ -10,6 +10,9 @@
 | if-newer  | a file whose mtime is the same or later        | left, and the entry is kept              |
 | if-newer  | an older file                                  | replaced by a rename                     |
 
+A file that is to get further names is left for one of another run only if that has its owner and mode too: names are
+linked to it then. Otherwise the entry is kept.
+
 With a backup, what is replaced is kept there before. A link fails where a name exists, so nothing that appears
 meanwhile is replaced. The look at what is there is the server's. Between it and the rename another client may still
 write there.
@@ -22,9 +25,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.fencing.placed_files import PlacedFiles
 from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.facts import tuning
@@ -34,6 +39,7 @@ from fanout.request.options import Overwrite, replaces
 
 # Chosen: so often may a name come and go before the entry fails.
 _LOOKS = 5
+_ACCESS = attrgetter("st_uid", "st_gid", "st_mode")
 
 
 class Placing:
@@ -47,8 +53,11 @@ class Placing:
         """Whether a rename does: whatever is there is replaced, and not kept."""
         return self._overwrite is Overwrite.ALWAYS and self._backup is None
 
-    def place(self, staged: int, staged_name: str, directory: int, path: str) -> None:
-        """Give a staged file its place. Raises ``OSError``, and ``ItemError`` with ``Reason.KEPT``."""
+    def place(self, staged: int, staged_name: str, directory: int, path: str, placed: PlacedFiles) -> None:
+        """Give a staged file its place. Raises ``OSError``, and ``ItemError`` with ``Reason.KEPT``.
+
+        ``placed`` holds the staged file if it is to get further names.
+        """
         name = path.rpartition("/")[2]
         for _ in range(_LOOKS):
             if _linked(staged, staged_name, directory, name):
@@ -62,9 +71,13 @@ class Placing:
             if os.path.samestat(found, new):
                 break
             if self._overwrite is not Overwrite.ALWAYS and _is_placed(found, new):
-                if _hold_the_same(staged, staged_name, directory, name):
-                    break
-                raise ItemError(Reason.KEPT, "it has the size and the mtime of the source's, and other bytes")
+                if not _hold_the_same(staged, staged_name, directory, name):
+                    raise ItemError(Reason.KEPT, "it has the size and the mtime of the source's, and other bytes")
+                if placed.holds(path, new) and not placed.holds(path, found):
+                    if _ACCESS(found) != _ACCESS(new):
+                        raise ItemError(Reason.KEPT, "it has another owner or mode than the source's")
+                    placed.note(path, found)
+                break
             if not replaces(self._overwrite, new.st_mtime_ns, found.st_mtime_ns):
                 raise ItemError(Reason.KEPT, "it was written there after it was listed")
             if self._backup is not None:

@@ -148,7 +148,7 @@ class Staging:
         that cannot be linked, takes a rename.
         """
         if self._placing is not None:
-            self._placing.place(staged, staged_name, directory, path)
+            self._placing.place(staged, staged_name, directory, path, self.placed)
             return
         name = path.rpartition("/")[2]
         if self._renaming.begin():

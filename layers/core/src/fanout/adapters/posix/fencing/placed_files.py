@@ -35,22 +35,28 @@ class PlacedFiles:
         with self._directories.hold(self._directory_of(note), create=True) as notes, suppress(FileExistsError):
             os.symlink(_NOTHING, note, dir_fd=notes)
 
+    def holds(self, path: str, found: os.stat_result) -> bool:
+        """Whether an attempt of the run put a file at a path, or is about to. Raises ``OSError``."""
+        note = _name_of(path, found)
+        if note not in self._known:
+            try:
+                with self._directories.hold(self._directory_of(note)) as notes:
+                    os.stat(note, dir_fd=notes, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+                return False
+            self._known.add(note)
+        return True
+
     def require(self, path: str, found: os.stat_result) -> None:
         """Raise ``ItemError`` for a file that no attempt of the run put at a path; ``Superseded`` where all is gone."""
-        note = _name_of(path, found)
-        if note in self._known:
+        if self.holds(path, found):
             return
-        try:
-            with self._directories.hold(self._directory_of(note)) as notes:
-                os.stat(note, dir_fd=notes, follow_symlinks=False)
-        except OSError as error:
-            if error.errno not in GONE:
-                raise
-            if not self._token.is_there():
-                raise Superseded(self._token.run_id) from None
-            problem = "its first name is another file than the run put there: others wrote there"
-            raise ItemError(Reason.DESTINATION_CHANGED, problem) from None
-        self._known.add(note)
+        if not self._token.is_there():
+            raise Superseded(self._token.run_id)
+        problem = "its first name is another file than the run put there: others wrote there"
+        raise ItemError(Reason.DESTINATION_CHANGED, problem)
 
     def _directory_of(self, note: str) -> str:
         """Creations in one directory queue behind each other."""
