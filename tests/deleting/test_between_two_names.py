@@ -130,3 +130,16 @@ def test_every_name_is_moved_where_the_rate_lets_only_one_begin_at_a_time(
     world.limiter = Slow()
     assert world.run(MOVE)["status"] == "SUCCEEDED", reasons(world)
     assert names(tmp_path / "in") == set()
+
+
+def test_every_name_of_a_symlink_is_moved_by_one_run(tmp_path: Path) -> None:
+    """Each unlink moves the ctime of the further names, as of a file's."""
+    (tmp_path / "in/d").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in/a").symlink_to("nowhere")
+    for name in ("b", "d/c"):
+        os.link(tmp_path / "in/a", tmp_path / "in" / name, follow_symlinks=False)
+    world = world_of(tmp_path)
+    assert world.run(MOVE)["status"] == "SUCCEEDED", reasons(world)
+    assert names(tmp_path / "in") == set()
+    assert [os.readlink(tmp_path / "out" / name) for name in ("a", "b", "d/c")] == ["nowhere"] * 3

@@ -39,7 +39,7 @@ class SameContent:
 
         Raises ``ItemError`` for what is wrong with the source, and ``TimeUp``.
         """
-        if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.inode:
+        if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.is_linkable:
             return None
         found = self._destination.find_stored(entry.placed.path)
         if found is None or found.entry.kind not in (Kind.FILE, Kind.SYMLINK) or found.entry.size != entry.size:

@@ -41,9 +41,9 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
     nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
     A directory of a mount that a move has proven bears its ``permissions_of`` as ``etag``.
-    ``inode`` tells which names of the same tree are one file; empty for a file with one name. A directory of a mounted
-    destination has its own. ``problem`` says why the listing could make no file or directory of a symlink that is to be
-    followed.
+    ``inode`` tells which names of the same tree are one file or symlink; empty for one with one name. A directory of a
+    mounted destination has its own. ``problem`` says why the listing could make no file or directory of a symlink that
+    is to be followed.
     ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
     place: in a bucket an ETag or ``NOTHING_THERE``, on a mount the inode of a directory; empty where that is not known.
     ``held`` is set where a run brings back what is held: by a listing the kind of store that may hold it, after a look
@@ -66,6 +66,11 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     def placed(self) -> Entry:
         """The entry under its path at the destination."""
         return replace(self, path=self.target, target="") if self.target else self
+
+    @property
+    def is_linkable(self) -> bool:
+        """Whether it is one name of a regular file with several, which a copy links. Symlinks are copied one by one."""
+        return bool(self.inode) and self.kind is Kind.FILE
 
     @property
     def sort_key(self) -> bytes:

@@ -196,7 +196,7 @@ class _Carrier:
 
     def _copy_again(self, entry: Entry, linked: bool) -> None:
         """Copy an entry that the earlier run had copied: where it was held it may be back, or not."""
-        if entry.inode:
+        if entry.is_linkable:
             self._name(Name(entry, unchanged=False, inode_there=""))
             return
         [entry] = self._placed_anew([entry])

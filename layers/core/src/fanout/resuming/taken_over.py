@@ -173,7 +173,7 @@ class TakenOver:
     def _copy_from(self, source: Entry | None, entry: Entry, found: Entry | None) -> None:
         if source is None or entry.target:
             self._list_again(entry.path)
-        elif source.inode:
+        elif source.is_linkable:
             self._writer.listed.add(source.size)
             self._entries.name(Name(source, unchanged=False, inode_there=""))
         else:

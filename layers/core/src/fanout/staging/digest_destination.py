@@ -48,7 +48,7 @@ def digest_destination(shard: Shard, context: Context) -> Json:
 
 
 def _checksum_there(entry: Entry, destination: Tree, verifier: Verifier) -> str:
-    if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.inode:
+    if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.is_linkable:
         return ""
     try:
         found = destination.find_stored(entry.placed.path)

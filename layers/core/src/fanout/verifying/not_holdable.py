@@ -31,7 +31,7 @@ def not_holdable(entry: Entry, source: Attributes, rules: Rules, destination: At
     An owner differs otherwise; where the request allows it and the destination keeps none, it is named here.
     """
     found = _headers(entry, source) if rules.direction is Direction.FROM_S3 else []
-    if not rules.keeps_links and entry.inode and entry.kind is Kind.FILE:
+    if not rules.keeps_links and entry.is_linkable:
         found.append("that it is one name of a file with several")
     if destination is not None and not rules.keeps_owners:
         owners = [f"{one.uid}:{one.gid}" for one in (source, destination)]

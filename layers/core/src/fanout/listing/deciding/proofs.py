@@ -92,7 +92,7 @@ class Proofs:
         decision = decide(source, destination, self._compare, self._wider_ns)
         if decision is not Decision.UNCHANGED or destination is None:
             return decision
-        if self._keeps_by_links and destination.kind is Kind.FILE and destination.inode and not source.inode:
+        if self._keeps_by_links and destination.is_linkable and not source.inode:
             return Decision.COPY  # a run that ended before its rename may have kept it, and so moved its ctime
         ends = self._directory_ends if source.kind is Kind.DIRECTORY else self._ends
         if ends is None:

@@ -121,7 +121,7 @@ class Settler:
             source = replace(source, replaces=NOTHING_THERE if destination is None else destination.etag)
         elif source.kind is Kind.DIRECTORY and destination is not None and destination.kind is Kind.DIRECTORY:
             source = replace(source, replaces="" if self._conditions else destination.inode)
-        if source.inode and decision is not Decision.CONFLICT:
+        if source.is_linkable and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             entries.name(Name(source, decision is Decision.UNCHANGED, there))
         elif decision in (Decision.COPY, Decision.COMPARE):
@@ -146,7 +146,7 @@ class Settler:
             writer.settle(source, Reason.SAME)
         elif decision is Decision.CONFLICT or source.size != destination.size:
             writer.settle(source, Reason.DIFFERS, _difference(source, destination))
-        elif (source.inode or destination.inode) and source.kind is Kind.FILE and self._groups_names(source):
+        elif (source.is_linkable or destination.is_linkable) and self._groups_names(source):
             writer.keep_name(Name(source, unchanged=True, inode_there=destination.inode))
         else:
             listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object

@@ -34,8 +34,7 @@ def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool =
     """
     mode = found.st_mode
     if stat.S_ISREG(mode) and not is_unlinked_file(path):
-        inode = inode_of(found, device) if found.st_nlink > 1 else ""
-        return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
+        return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode_of(found, device))
     if stat.S_ISDIR(mode):
         changed_ns = 0 if made and is_unfinished(mode) else found.st_ctime_ns
         return Entry(
@@ -43,16 +42,15 @@ def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool =
         )
     kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
     size = 0 if kind is Kind.SPECIAL else found.st_size
-    return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)
+    return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns, "", inode_of(found, device))
 
 
 def inode_of(found: os.stat_result, device: int) -> str:
-    """Which file a name belongs to, among those of the file system ``device``; empty if it has one name.
+    """Which inode a name belongs to, among those of the file system ``device``; empty if it has one name.
 
     The number alone, because a client numbers the same NFS file system anew at each mount.
     """
-    one_of_many = stat.S_ISREG(found.st_mode) and found.st_nlink > 1 and found.st_dev == device
-    return str(found.st_ino) if one_of_many else ""
+    return str(found.st_ino) if found.st_nlink > 1 and found.st_dev == device else ""
 
 
 def is_same_file(first_directory: int, first: str, directory: int, name: str) -> bool:
