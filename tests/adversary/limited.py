@@ -5,12 +5,14 @@
 | time passes, or is paid for, in any phase of several runs   | each ends by its limit, or as without one        |
 | each resumes the one before it, or is started again         | no entry that no task came to is a difference    |
 | the last one has time                                       | it ends well                                     |
-| a file that a comparison of the chain found equal           | no later comparison of the chain opens it again  |
+| a file that a comparison of the chain found equal           | no later comparison of the chain opens it again, |
+|                                                             | between two mounts its copy: a file is opened    |
+|                                                             | for its attributes by the function that sees it  |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -20,9 +22,10 @@ from fanout.model.outcome import Result
 from fanout.shards.record import all_records, rows_of
 from tests.adversary.deeds import soon
 from tests.adversary.differences import NAMED
+from tests.adversary.lab import Lab
 from tests.adversary.remedies import RETRIED
 from tests.adversary.scope import REFUSED, Finding, Record, Scope
-from tests.adversary.script import Act, Fault
+from tests.adversary.script import TWO_MOUNTS, Act, Fault, Script
 
 LIMITED = "limited"
 MAX_SECONDS, MAX_DOLLARS = 600, 0.02
@@ -78,6 +81,12 @@ class Proofs:
         again = sorted(before & opened) if not moved else []
         if again:
             yield Finding("proven twice", f"run {record.run} compares {again} again, which run {resumed} has proven")
+
+
+def opened_of(about: Iterable[str], script: Script, lab: Lab) -> set[str]:
+    """The files that comparisons opened, by what their operations were about; see the module."""
+    place = lab.destination if script.direction == TWO_MOUNTS else lab.source
+    return {place.path_of(one) for one in about} - {""}
 
 
 def _proven_by(comparison: Ledger) -> set[str]:

@@ -18,7 +18,7 @@ from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
 from tests.adversary.lab import laboratory
-from tests.adversary.limited import Proofs, judge_limit
+from tests.adversary.limited import Proofs, judge_limit, opened_of
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.manifests import judge_skipped, named, put_manifest, version_now
 from tests.adversary.metadata import judge_let_go
@@ -183,7 +183,7 @@ class Experiment(Scene):
         self._find_all(judge_superseded(record))
         self._find_all(judge_recovered(record))
         self._find_all(judge_limit(record, Scope(self.script, record)))
-        opened = {lab.source.path_of(one) for one in machine.running.opened}
+        opened = opened_of(machine.running.opened, self.script, lab)
         with lab.conductor.paused():
             self._find_all(self._proofs.judge(record, resumed, opened, Ledger(lab.store.plain, act.run)))
         self._find_all(judge_skipped(act.run, result.status, machine.holder, self._versions))

@@ -13,7 +13,7 @@ from fanout.verifying import verify_shard
 from tests.adversary.limited import limited
 from tests.adversary.remedies import RETRIED
 from tests.adversary.runner import carry_out
-from tests.adversary.script import MOUNT_TO_S3, WITHIN_MOUNT, Act, Fault, Script, Spec
+from tests.adversary.script import MOUNT_TO_S3, TWO_MOUNTS, WITHIN_MOUNT, Act, Fault, Script, Spec
 from tests.adversary.worlds import script_of
 
 SOURCE = tuple(Spec(f"d{number % 2}/f{number}", size=100 + number, seed=number) for number in range(20))
@@ -42,9 +42,14 @@ def test_a_chain_that_time_stops_in_any_phase_ends_well(
     assert (outcome.findings, outcome.statuses[-1]) == ([], (RETRIED, "SUCCEEDED"))
 
 
-def test_a_product_that_forgets_what_is_proven_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("direction", [WITHIN_MOUNT, TWO_MOUNTS])
+def test_a_product_that_forgets_what_is_proven_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    script = chain(direction, "verify/any", 80)
+    assert not carry_out(script, tmp_path / "lab").kinds
     monkeypatch.setattr(verify_shard, "proofs_about", lambda *_: {})
-    assert "proven twice" in carry_out(chain(WITHIN_MOUNT, "verify/any", 80), tmp_path / "lab").kinds
+    assert "proven twice" in carry_out(script, tmp_path / "forgets").kinds
 
 
 def test_a_product_that_does_not_name_its_limit_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
