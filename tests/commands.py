@@ -20,12 +20,13 @@ QUICK: Final = (
     *("tests/cli/test_whole_runs.py", "tests/cli/test_runs_after_runs.py"),
 )
 
+_STACK = "tests/e2e/test_stack.py"
 # What ``make test`` leaves out, and what it runs that guards the same at a lower level.
 ONLY_ALL: Final = {
     # The emulator's guards, which are no part of the product.
     "tests/e2e/test_admission.py": "tests/cli/local/test_access.py",
     "tests/e2e/test_emulator.py": "tests/cli/local/test_policies.py",
-    "tests/e2e/test_function_limits.py": "tests/e2e/test_stack.py",
+    "tests/e2e/test_function_limits.py": _STACK,
     # Packages and further ways to deploy: tests/e2e/test_stack.py deploys the stack that was built.
     "tests/e2e/test_layer.py": "tests/scripts/test_supply.py",
     "tests/e2e/test_deployment.py": "tests/template/test_data.py",
@@ -53,9 +54,15 @@ ONLY_ALL: Final = {
 # What ``make test`` runs a part of, and all of it with ``FANOUT_LONG=1``, as ``make test-all`` does.
 IN_PART: Final = {
     "tests/adversary/gate.py": "a third of its seeds each day",
+    "tests/cli/test_runs_after_runs.py": "each command and end of a run between one pair of ends, each day others",
     "tests/cli/certificates/test_certificates.py": "each sixteenth byte of a certificate changed",
     "tests/contract/test_s3_under_faults.py": "60 small objects and a large one, of 300 and 3",
-    "tests/listing/test_listed_apart.py": "3,000 files of 30,000",
+    "tests/listing/test_listed_apart.py": "3,000 files of 30,000, and a fifth of the drawn trees",
+    "tests/runs/test_kills.py": "60 kills of 200",
+    "tests/runs/test_kills_in_finishing.py": "60 kills of 200",
+    "tests/runs/test_kills_in_moving.py": "20 kills of 60",
+    "tests/runs/test_kills_in_publishing.py": "120 kills of 300",
+    "tests/staging/test_two_mounts_faults.py": "40 kills of 150",
     "tests/statemachine/conftest.py": "the walker, without moto's interpreter",
     "tests/statemachine/test_small_account.py": "60 shards of 200",
     "tests/statemachine/test_whole_runs.py": "moto's interpreter with one run a mode",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from tests.adversary.runner import carry_out
 from tests.adversary.script import Script
 from tests.adversary.worlds import script_of
-from tests.support.long import LONG
+from tests.support.long import drawn
 
 # A third of 300 each day, by the number of the day that the process of the gate noted (conftest.py), or all of them.
 ALL = range(300)
-TODAY = ALL if LONG else ALL[int(os.environ["FANOUT_DAY"]) % 3 :: 3]
+TODAY = drawn(ALL, 3)
 # Two files of tests share them, one for each process of the gate.
 FIRST, SECOND = TODAY[::2], TODAY[1::2]
 

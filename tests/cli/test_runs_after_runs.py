@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.cli.test_whole_runs import FOUND, WORDS, sent_by
 from tests.support.command_stack import CommandStack
 from tests.support.deployed import Break, Deployed, DeployedSides
 from tests.support.deployed_runs import ENDS, PUBLISHES, fill, publishing, put, stack
+from tests.support.long import paired
 from tests.support.memory import MemoryTree
 
 # Commands that start a run: by the words of ``WORDS``, or by a test here.
@@ -59,10 +61,9 @@ def after_a_run(words: str, ends: str, ended: str, patch: pytest.MonkeyPatch, *,
     return mine
 
 
-@pytest.mark.parametrize("ended", ENDED)
-@pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_retry_does_what_is_left(verb: str, ends: str, ended: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("verb_and_ended", "ends"), paired(list(product(VERBS, ENDED)), list(ENDS)))
+def test_a_retry_does_what_is_left(verb_and_ended: tuple[str, str], ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    verb, ended = verb_and_ended
     for short in (False, True):
         mine = after_a_run(VERBS[verb], ends, ended, monkeypatch, short=short)
         asked = held(fill(stack(ends)), "source")
@@ -78,8 +79,7 @@ def test_a_retry_does_what_is_left(verb: str, ends: str, ended: str, monkeypatch
         assert ("old/f0" in there) is (verb != "sync")
 
 
-@pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(("words", "ends"), paired(list(WORDS), list(ENDS)))
 def test_a_request_of_a_file_works_at_once_and_at_its_time(
     words: str, ends: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

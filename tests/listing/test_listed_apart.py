@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
@@ -130,6 +130,7 @@ def ledger_of(crew: Crew | None, mode: str, old: list[str], new: list[str], extr
     return {key: world.store.get(key) for key in world.store.list("")}
 
 
+@settings(max_examples=100 if LONG else 20)  # each lists in another process
 @given(PATHS, PATHS, PATHS, st.sampled_from(["copy", "sync", "plan"]), st.integers(1, 20))
 def test_the_ledger_is_the_same(
     crew: Crew, old: list[str], new: list[str], extra: list[str], mode: str, budget: int

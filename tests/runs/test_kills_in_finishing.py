@@ -18,9 +18,10 @@ from fanout.model.entry import Attributes, Entry
 from fanout.work.context import Context
 from tests.support.finishing import difference, divided, filled_tree
 from tests.support.flow import World
+from tests.support.long import LONG
 from tests.support.memory_store import MemoryStore
 
-KILLS = 200
+KILLS = 200 if LONG else 60
 REQUEST = {"source": "efs:///in", "destination": "efs:///out"}
 
 
@@ -86,7 +87,7 @@ def copied(mount: Path, life: Life) -> World:
     return world
 
 
-def test_200_kills_in_the_middle_of_finishing_leave_nothing_unfinished(
+def test_kills_in_the_middle_of_finishing_leave_nothing_unfinished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     divided(monkeypatch)

@@ -17,9 +17,10 @@ from fanout.model.document import Json
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from tests.runs.test_kills import RealClock
+from tests.support.long import LONG
 from tests.support.publishing import PublishingWorld, held
 
-KILLS = 300
+KILLS = 300 if LONG else 120
 REQUEST = {
     "source": "efs:///in",
     "destination": "efs:///site",
@@ -79,7 +80,7 @@ def in_a_process(task: Callable[[PublishingWorld], object], world: PublishingWor
         os._exit(status)
 
 
-def test_300_kills_at_random_moments_never_leave_the_link_on_a_version_that_is_not_whole(tmp_path: Path) -> None:
+def test_kills_at_random_moments_never_leave_the_link_on_a_version_that_is_not_whole(tmp_path: Path) -> None:
     chance = random.Random(20261124)
     (tmp_path / "in").mkdir()
     world = PublishingWorld(

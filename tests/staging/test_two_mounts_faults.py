@@ -29,11 +29,12 @@ from fanout.work.context import Context
 from tests.runs.test_file_system_faults import ERRORS, OPERATIONS, RECOVERS, fail_once
 from tests.runs.test_kills import RealClock, filled
 from tests.runs.test_there_and_back import DIRECTORIES, make
+from tests.support.long import LONG
 from tests.support.memory_store import MemoryStore
 from tests.support.trees import described
 from tests.support.two_mounts import TwoMounts
 
-KILLS = 150
+KILLS = 150 if LONG else 40
 
 
 def attempt(mounts: TwoMounts, shard: Shard, step: Callable[[Shard, Context], Any], nonce: str) -> int:
@@ -55,9 +56,7 @@ def attempt(mounts: TwoMounts, shard: Shard, step: Callable[[Shard, Context], An
         os._exit(status)
 
 
-def test_150_kills_of_either_side_at_random_moments_lose_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kills_of_either_side_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "CHECKPOINT_SECONDS", 0.02)
     monkeypatch.setattr(tuning, "PACK_ENTRIES", 20)
     mounts = TwoMounts(tmp_path, store=DirectoryStore(tmp_path / "ledger"), clock=RealClock())
