@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import pairwise
 from math import inf
 
 import pytest
 
 from fanout.efs.capacity import baseline, most_credits
+from fanout.facts.aws import HISTORY_EVENTS
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.model.document import Json
@@ -18,7 +20,7 @@ from fanout.model.errors import AccessDenied, FanoutError, Throttled
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Described, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
 from fanout.pacing.rows import PacingPlan
-from fanout.pacing.rule import DECIDE_SECONDS
+from fanout.pacing.rule import DECIDE_SECONDS, rest_seconds
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.pacing import MapRun
 from fanout.shards.tasks.attempts import note_throttling
@@ -141,7 +143,7 @@ def test_it_ends_with_the_map_however_that_ends(status: str) -> None:
 def test_it_asks_for_the_map_twice_a_minute_and_goes_on_in_another_task() -> None:
     world, maps, _ = started()
     world.remaining_seconds = 300
-    assert pace_copy(ARN, world.context(), maps) == {"done": False}
+    assert pace_copy(ARN, world.context(), maps) == {"done": False, "until": ""}
     assert world.clock.time - maps.began <= 300 - 20
     assert all(second - first >= MAP_SECONDS * 0.5 for first, second in pairwise(maps.asked))
     assert len(maps.asked) <= 3 + 300 / MAP_SECONDS * 2
@@ -203,7 +205,7 @@ def test_a_map_that_can_not_be_asked_or_moved_is_a_note_and_no_failure() -> None
     world, maps, _ = started()
     maps.refuses = AccessDenied("states:ListMapRuns", ARN, "allow it in the role of PaceCopy")
     world.remaining_seconds = 200
-    assert pace_copy(ARN, world.context(), maps) == {"done": False}
+    assert pace_copy(ARN, world.context(), maps) == {"done": False, "until": ""}
     maps.refuses, maps.refuses_to_move = None, AccessDenied("states:UpdateMapRun", ARN, "allow it")
     world.remaining_seconds = 900
     pace_copy(ARN, world.context(), maps)
@@ -258,3 +260,26 @@ def test_a_copy_that_is_behind_its_time_speeds_up_and_one_ahead_slows_down(finis
     first, last = maps.moved[0], maps.moved[-1]
     assert (4 < first <= last <= 10) if finish_by == "9m" else (4 > first >= last >= planned)
     assert any(one.reason.startswith(reason) for one in decisions(world.ledger))
+
+
+def test_a_copy_of_a_year_is_paced_within_the_history_of_an_execution() -> None:
+    """Each task leaves seven events in it, and a wait two; a full history ends a run without a summary."""
+    elapsed, events = 0.0, 0
+    while elapsed < 365 * 86_400:
+        elapsed += 870
+        rest = rest_seconds(elapsed)
+        assert rest <= elapsed / 400
+        elapsed += rest
+        events += 9 if rest else 7
+    assert events < HISTORY_EVENTS - 3_000
+
+
+def test_a_copy_of_weeks_says_when_it_is_paced_again() -> None:
+    world, maps, _ = started()
+    world.remaining_seconds = 300
+    world.clock.time += 30 * 86_400
+    maps.began = world.clock.time
+    answer = pace_copy(ARN, world.context(), maps)
+    assert answer["done"] is False
+    rest = datetime.fromisoformat(answer["until"]).timestamp() - world.clock.time
+    assert rest == pytest.approx(30 * 86_400 / 500, rel=0.01)

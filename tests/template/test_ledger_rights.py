@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from fanout.ledger import keys
+from fanout.runtime.doctor import PROBE_KEY
 from scripts import generate_policies
 from scripts import ledger_rights as rights
 from scripts.generate_policies import others_of
@@ -28,6 +29,11 @@ FUNCTIONS = sorted(WRITERS[: WRITERS.index(STATE_MACHINE)] + WRITERS[WRITERS.ind
 def writes(function: str, key: str, given: Given = GIVEN) -> bool:
     """Whether the role of a function may write a key of the work bucket."""
     return is_allowed(Need("s3:PutObject", f"arn:aws:s3:::{WORK}/{key}"), statements_of(f"{function}Function", given))
+
+
+def test_doctor_may_try_a_key_of_kms_where_it_tries_the_bucket() -> None:
+    assert all(writes("ExamineNetwork", key) for key in (PROBE_KEY, f"{PROBE_KEY}-kms"))
+    assert not writes("ExamineNetwork", "runs/mine/probe-kms")
 
 
 def expected(function: str) -> set[str]:

@@ -152,9 +152,9 @@ class There:
     def group(self, name: str) -> str:
         return str(self.ec2.create_security_group(GroupName=name, Description=name, VpcId=self.vpc)["GroupId"])
 
-    def let_in(self) -> None:
+    def let_in(self, group: str = "") -> None:
         rule: Any = {"IpProtocol": "tcp", "FromPort": 2049, "ToPort": 2049}
-        rule["UserIdGroupPairs"] = [{"GroupId": self.functions}]
+        rule["UserIdGroupPairs"] = [{"GroupId": group or self.functions}]
         self.ec2.authorize_security_group_ingress(GroupId=self.targets, IpPermissions=[rule])
 
     def mount(self) -> None:
@@ -180,6 +180,22 @@ def test_an_existing_file_system_is_looked_up() -> None:
     with pytest.raises(InvalidRequest, match=second):
         look_up(there.session, there.id)
     assert look_up(there.session, there.id, second).user == 0
+
+
+@mock_aws
+def test_the_functions_join_one_security_group_and_not_those_of_strangers() -> None:
+    there = There()
+    there.mount()
+    there.let_in()
+    there.access_point(0)
+    stranger = there.group("another system")
+    there.let_in(stranger)
+    with pytest.raises(InvalidRequest, match="--security-group.*let 2 in.*name the one") as refused:
+        look_up(there.session, there.id)
+    assert {there.functions, stranger} <= {*str(refused.value).replace(",", " ").replace(";", " ").split()}
+    assert look_up(there.session, there.id, group=there.functions).groups == (there.functions,)
+    with pytest.raises(InvalidRequest, match="do not let sg-00000000 in"):
+        look_up(there.session, there.id, group="sg-00000000")
 
 
 @mock_aws

@@ -26,6 +26,7 @@ def init(
     write: Annotated[list[str] | None, typer.Option(help="Bucket that transfers write; may be repeated")] = None,
     file_system: Annotated[str, typer.Option(help="An existing EFS file system (fs-...); default: a new one")] = "",
     access_point: Annotated[str, typer.Option(help="Its access point, where it has several")] = "",
+    security_group: Annotated[str, typer.Option(help="The functions' group, where it lets several in")] = "",
     schedule: Annotated[str, typer.Option(help=f"When to start a transfer, for example '{NIGHTLY}'")] = "",
     timezone: Annotated[str, typer.Option(help="Time zone of the schedule, for example Europe/Berlin")] = "UTC",
     source: Annotated[str, typer.Option("--from", help="Source of the scheduled transfer")] = "",
@@ -60,7 +61,7 @@ def init(
         if not yes:
             answers, file_system = _asked(answers, file_system)
         if file_system:
-            existing = _existing(file_system, access_point)
+            existing = _existing(file_system, access_point, security_group)
             _show(existing, console)
             answers = Answers(**{**vars(answers), "existing": existing})
         check(answers)
@@ -111,12 +112,12 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.replace(",", " ").split())
 
 
-def _existing(file_system: str, access_point: str) -> ExistingFileSystem:
+def _existing(file_system: str, access_point: str, security_group: str) -> ExistingFileSystem:
     from boto3 import Session
 
     from fanout_cli.setup.look_up import look_up
 
-    return look_up(Session(**session_options()), file_system, access_point)
+    return look_up(Session(**session_options()), file_system, access_point, security_group)
 
 
 def _show(found: ExistingFileSystem, console: Terminal) -> None:

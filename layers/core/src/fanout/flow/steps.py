@@ -103,7 +103,7 @@ def run_step(
                 return work(own)
             window = events.window_of(event)
             if not window:
-                return {**work(own), "until": ""}
+                return {"until": "", **work(own)}
             from fanout.work.windows import held_to_window
 
             return held_to_window(window, own, work, lambda inside: hands_back(event, inside))

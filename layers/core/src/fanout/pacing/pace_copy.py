@@ -1,7 +1,8 @@
 """PaceCopy: watches the capacity of the file systems while CopyShards runs, and adjusts its pace.
 
-It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It learns of
-the end from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
+It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. After two
+days a growing pause follows each task, because each leaves events in the history of the execution. It learns of the end
+from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ from fanout.efs.measure import measured_file_systems
 from fanout.ledger import keys
 from fanout.ledger.documents import Moment
 from fanout.ledger.ledger import Ledger
-from fanout.model.document import Json
+from fanout.model.document import Json, utc
 from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Readings
 from fanout.pacing.rows import MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
-from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, ExpectedEnd, Pacing, PacingLimits, decide
+from fanout.pacing.rule import (
+    DECIDE_SECONDS,
+    END_LATER_SECONDS,
+    END_SECONDS,
+    ExpectedEnd,
+    Pacing,
+    PacingLimits,
+    decide,
+    rest_seconds,
+)
 from fanout.pacing.start import entry_bytes_of, limits_of, paced_at_first, seen_at_first
 from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
@@ -46,7 +56,7 @@ def end_pacing(context: Context) -> Json:
 
 
 def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
-    """Pace until the Map has ended or the time is up; returns ``done``.
+    """Pace until the Map has ended or the time is up; returns ``done``, or ``until`` when to go on.
 
     A failure to read or set a value is a note, not an error: the copy continues, as carefully as without a metric.
     Raises ``InvalidRequest`` for an execution that is not the plan's: its Map is another run's.
@@ -61,7 +71,8 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     while context.ledger.find(keys.COPIED, Moment) is None:
         now = context.clock.now()
         if now >= deadline.at:
-            return {"done": False}
+            rest = rest_seconds(now - pacer.start.began)
+            return {"done": False, "until": utc(now + rest) if rest else ""}
         if now >= next_map or now >= next_decision:
             pacer.look()
             next_map = now + MAP_SECONDS

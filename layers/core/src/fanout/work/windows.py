@@ -44,4 +44,4 @@ def held_to_window(
     closes = parse_window(text).changes_at(now)
     if closes < context.ends_at:
         context = replace(context, ends_at=closes, cut_short=True)
-    return {**work(context), "until": ""}
+    return {"until": "", **work(context)}
