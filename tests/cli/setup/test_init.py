@@ -190,7 +190,7 @@ def test_the_functions_join_one_security_group_and_not_those_of_strangers() -> N
     there.access_point(0)
     stranger = there.group("another system")
     there.let_in(stranger)
-    with pytest.raises(InvalidRequest, match="--security-group.*let 2 in.*name the one") as refused:
+    with pytest.raises(InvalidRequest, match=r"--security-group.*let 2 in.*name the one") as refused:
         look_up(there.session, there.id)
     assert {there.functions, stranger} <= {*str(refused.value).replace(",", " ").replace(";", " ").split()}
     assert look_up(there.session, there.id, group=there.functions).groups == (there.functions,)

@@ -48,8 +48,8 @@ SETTLE_SECONDS = 300.0
 LATE_SECONDS = 10 * 60.0
 # Chosen: below it a run would never end, and a file that is not divided would not fit in a function's time.
 LEAST_RATE = 1.0 * MIB
-# Chosen: of the time since the copy began, what nobody paces after a task, and the least of it that is waited. Each task
-# leaves events in a history of 25,000 (facts.aws.HISTORY_EVENTS); so an execution of a year has 21,000 of pacing.
+# Chosen: the share of the time since the copy began that nobody paces after a task, and the least that is waited. Each
+# task leaves events in a history of 25,000 (facts.aws.HISTORY_EVENTS); so an execution of a year has 21,000 of pacing.
 REST_SHARE, LEAST_REST_SECONDS = 1 / 500, 300.0
 # Chosen: of 100 GB it is what others at full baseline use in an hour and more; metrics are minutes late.
 LOW_SHARE = 0.01
