@@ -27,6 +27,8 @@ ONLY_ALL: Final = {
     "tests/e2e/test_admission.py": "tests/cli/local/test_access.py",
     "tests/e2e/test_emulator.py": "tests/cli/local/test_policies.py",
     "tests/e2e/test_function_limits.py": _STACK,
+    # A killed function of a small run is still taken over there; the rest in memory.
+    f"{_STACK}::test_a_killed_worker_costs_a_retry_of_its_shard_and_nothing_else": "tests/runs/test_kills.py",
     # Packages and further ways to deploy: tests/e2e/test_stack.py deploys the stack that was built.
     "tests/e2e/test_layer.py": "tests/scripts/test_supply.py",
     "tests/e2e/test_deployment.py": "tests/template/test_data.py",
@@ -40,6 +42,8 @@ ONLY_ALL: Final = {
     "tests/e2e/test_budget.py": "tests/runs/test_max_dollars.py",
     "tests/e2e/test_certificates.py": "tests/cli/certificates/test_certificates.py",
     "tests/e2e/test_documented_runs.py": "tests/docs/test_commands.py",
+    # Each run of tests/e2e/test_stack.py is under the roles of the stack too, call by call.
+    "tests/e2e/test_permissions.py": "tests/functions/test_roles.py",
     "tests/e2e/test_overwrite_options.py": "tests/runs/test_backup.py",
     "tests/e2e/test_probe.py": "tests/statemachine/test_probe.py",
     "tests/e2e/test_request_options.py": "tests/runs/test_restores.py",
@@ -54,6 +58,7 @@ ONLY_ALL: Final = {
 # What ``make test`` runs a part of, and all of it with ``FANOUT_LONG=1``, as ``make test-all`` does.
 IN_PART: Final = {
     "tests/adversary/gate.py": "a third of its seeds each day",
+    "tests/adversary/test_adversary.py": "three seeds of ten, each carried out twice",
     "tests/cli/test_runs_after_runs.py": "each command and end of a run between one pair of ends, each day others",
     "tests/cli/certificates/test_certificates.py": "each sixteenth byte of a certificate changed",
     "tests/contract/test_s3_under_faults.py": "60 small objects and a large one, of 300 and 3",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from jinja2 import ModuleLoader
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -21,11 +21,13 @@ from tests.nfs.selections import IN_GUEST
 
 # Before workers begin, which must collect the same tests on both sides of midnight.
 os.environ.setdefault("FANOUT_DAY", str(date.today().toordinal()))
-# By chance at a desk, the same examples each time in CI, long when asked to, few where each call is slow.
+# By chance at a desk, the same examples each time in CI, long when asked to, few where each call is slow; for mutants
+# whether a test fails, and not its shortest example.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=2000)
 settings.register_profile("few", deadline=None, max_examples=5)
+settings.register_profile("mutants", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 _USUAL = "few" if IN_GUEST else "ci" if os.environ.get("CI") else "desk"
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or _USUAL)
 
@@ -81,12 +83,16 @@ OWN_EMULATOR = (
 OF_OWN = [f"tests/e2e/test_{name}.py" for name in OWN_EMULATOR]
 
 
+# Rooms whose files share what is expensive: a deployed stack; a browser and the reports that it opens.
+SHARED = ("tests/e2e/", "tests/browser/")
+
+
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """Each file's tests run in one process; the files of e2e that share a stack run in the same one."""
+    """Each file's tests run in one process; the files that share something expensive run in the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "tests/e2e" if file.startswith("tests/e2e/") and file not in OF_OWN else file
+        return file if file in OF_OWN else next((room for room in SHARED if file.startswith(room)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:

@@ -1,7 +1,7 @@
 """Draws faults in the rooms that decide, and says which command's tests find each: ``python -m tests.mutants``.
 
-A mutant is one changed expression of one module. Its tests are the files that import that module, those of ``make
-quick`` first, and some whole runs. Each mutant runs in a fork, which imports the changed module.
+A mutant is one changed expression of one module. Its tests are those of its room and of the rooms that use it, those of
+``make quick`` first, and some whole runs. Each mutant runs in a fork, which imports the changed module.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -123,18 +124,32 @@ def _line(node: ast.AST) -> str:
 
 
 def tests_of(module: str) -> list[str]:
-    """The files that import a module, those of the quickest command and of its own room first, then whole runs."""
+    """Files that import a module, its room, files that import a module that imports it, and some whole runs."""
+    direct = _importing(module, _texts(ROOT / "tests", "test_*.py"))
+    users = [".".join(Path(one).parts[3:])[:-3] for one in _importing(module, _texts(PACKAGE, "*.py"))]
+    near = {test for user in users for test in _importing(user, _texts(ROOT / "tests", "test_*.py"))} - direct
+    return [*sorted(direct, key=_first), _room(module), *sorted(near, key=_first), *WHOLE_RUNS]
+
+
+@cache
+def _texts(folder: Path, names: str) -> dict[str, str]:
+    """Each file of Python below a folder, but tests that need a server of their own, with its text."""
+    texts = {one.relative_to(ROOT).as_posix(): one.read_text(encoding="utf-8") for one in sorted(folder.rglob(names))}
+    return {path: text for path, text in texts.items() if not path.startswith(ELSEWHERE)}
+
+
+def _importing(module: str, texts: dict[str, str]) -> set[str]:
+    """The files that import a module."""
     parent, _, name = module.rpartition(".")
-    imports = re.compile(
-        rf"^\s*(from {re.escape(module)} import|import {re.escape(module)}\b|from {re.escape(parent)} "
-        rf"import .*\b{name}\b)",
-        re.MULTILINE,
-    )
-    files = [one for one in sorted((ROOT / "tests").rglob("test_*.py")) if imports.search(one.read_text("utf-8"))]
-    found = [one.relative_to(ROOT).as_posix() for one in files]
-    room = f"tests/{module.split('.')[1]}/"
-    found = [one for one in found if not one.startswith(ELSEWHERE)]
-    return sorted(found, key=lambda one: (_first(one), not one.startswith(room))) + list(WHOLE_RUNS)
+    found = re.compile(rf"^\s*from ({re.escape(module)} import|{re.escape(parent)} import .*\b{name}\b)", re.MULTILINE)
+    return {path for path, text in texts.items() if found.search(text)}
+
+
+def _room(module: str) -> str:
+    """The folder of tests that is nearest to a module."""
+    words = module.split(".")[1:-1]
+    folders = ["/".join(("tests", *words[:depth])) for depth in range(len(words), 0, -1)]
+    return next(folder for folder in folders if (ROOT / folder).is_dir())
 
 
 def _first(test: str) -> int:
@@ -188,6 +203,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 40), metavar=("FIRST", "END"))
     parser.add_argument("--seconds", type=int, default=60, help="of the processor, for each mutant")
     given = parser.parse_args()
+    os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     tally: Counter[str] = Counter()
     for seed in range(*given.seeds):
         mutant = drawn(seed)
