@@ -12,15 +12,18 @@ import pytest
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied
 from fanout.model.outcome import Reason
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.memory import MemoryEntryCopier, MemoryTree
 from tests.support.memory_files import Stored
-from tests.support.moves import compared, held, reasons
+from tests.support.moves import compared, held, reasons, to_delete
 
 FROM_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///out", "mode": "move"}
 INSIDE_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "s3://b-bucket/tree/", "mode": "move"}
@@ -180,3 +183,24 @@ def test_what_was_proven_is_not_read_again(tmp_path: Path) -> None:
     with patch.object(destination, "open", noting):
         assert again.run({"resume_from": "run-1"})["status"] == "SUCCEEDED"
     assert opened == []
+
+
+@pytest.mark.parametrize("changed", [["a"], ["a", "b"]])
+def test_what_stays_at_the_source_is_not_counted(tmp_path: Path, changed: list[str]) -> None:
+    world = from_s3(tmp_path, b"x", Attributes(headers=LANGUAGE))
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("b", Kind.FILE, b"y", Attributes(headers=LANGUAGE))
+    world.list_all(world.plan({**FROM_S3, **ALLOW}))
+    world.copy_all()
+    world.finish_all()
+    inner = compared(world)
+    begin_deletion(inner.context())
+    for name in changed:
+        (tmp_path / "out" / name).write_bytes(b"others")
+    for shard in to_delete(inner):
+        delete_shard(shard, inner.context())
+    remove_directories(inner.context())
+    summarise_transfer(None, world.context())
+    assert set(at_source(world)) == set(changed)
+    gone = [f"{LET_GO}: 1, for example b (Content-Language 'de')"] if "b" not in changed else []
+    assert let_go(world.ledger.read_json("summary.json")) == gone

@@ -18,7 +18,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.record import each_once, records
 from fanout.shards.round_records import RoundRecord, whole_listing
-from fanout.shards.shard_results import ShardResult, shard_result
+from fanout.shards.shard_results import ShardResult, shard_outcomes, shard_result
 
 
 class Deletions(Struct, frozen=True):
@@ -92,6 +92,13 @@ def not_moved(plan: Plan, deleted: ShardResult, proven: Count | None) -> RunErro
     if not plan.moves or sum(deleted.results.values(), Count()) == proven:
         return None
     return RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
+
+
+def entries_that_stayed(ledger: Ledger) -> Iterator[Outcome]:
+    """The outcomes of the entries that were to be deleted and were not, each once. Raises ``LedgerBroken``."""
+    ledger = ledger_of_deletion(ledger)
+    for shard in deletion_shards(ledger):
+        yield from shard_outcomes(shard, ledger, set(Result) - {Result.DELETED})
 
 
 def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:

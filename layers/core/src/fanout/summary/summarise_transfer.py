@@ -15,7 +15,6 @@ from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import EarlierRun, Published, Status, SummaryDocument, figures_of, totals_of
 from fanout.books.verification_results import verification_of
 from fanout.deleting.deletions import deletion_results, not_moved
-from fanout.facts import tuning
 from fanout.forecast.phases import NOTED
 from fanout.forecast.run_forecast import forecast_and_actual
 from fanout.ledger import keys, run_places
@@ -33,18 +32,15 @@ from fanout.request.options import ReportEntries
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done
-from fanout.shards.partitioned import is_partitioned, shards_of
-from fanout.shards.record import records
-from fanout.shards.shard_results import sums_of, unread_notes, unread_of
+from fanout.shards.shard_results import unread_notes
 from fanout.shards.unset_directories import directories_failed, unset_notes
 from fanout.summary.issue_certificate import RunTimes, issue_certificate
+from fanout.summary.let_go import let_go_notes
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import absent_by, stopped_by_limit, with_way_on
 from fanout.turns.withdrawal import owes_nothing
 from fanout.verifying.compared_big_files import compared_big_files
-from fanout.verifying.not_holdable import LET_GO
 from fanout.work.context import Context
-from fanout.work.parallel import ahead
 
 
 def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
@@ -96,7 +92,8 @@ def _summarise(caught: Json | None, context: Context, pace: Json | None, meanwhi
     if course.compares and error is None:
         report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
     notes = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(key, Notes).notes]
-    notes += unset_notes(unset) + unread_notes(found.sums) + _let_go(plan, ledger) + _pacing_notes(pace or {})
+    notes += unset_notes(unset) + unread_notes(found.sums) + _pacing_notes(pace or {})
+    notes += let_go_notes(plan, ledger, deleted.results[Result.DELETED])
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
@@ -211,18 +208,6 @@ def _segment_error(ledger: Ledger) -> RunError | None:
             if not listing.has(keys.segment_key(failed.segment)):
                 return RunError(failed.error, failed.message)
     return None
-
-
-def _let_go(plan: Plan, ledger: Ledger) -> list[str]:
-    """The note of what a move let go; the files that it compared in blocks have no task that says so."""
-    compared = ledger.verification()
-    if not plan.moves or not compared.has(keys.PLAN):
-        return []
-    shards = shards_of(compared) if is_partitioned(compared) else []
-    whole = (shard for shard in shards if shard.blocks is None)
-    sums = ahead(lambda shard: sums_of(records(shard.id, compared), compared), whole, tuning.LEDGER_FILES_AHEAD)
-    big_files = unread_of(one.outcome for one in compared_big_files(compared))
-    return unread_notes(sum((found for _, found in sums), big_files), LET_GO)
 
 
 def _pacing_notes(pace: Json) -> list[str]:
