@@ -20,7 +20,7 @@ QUICK: Final = (
     *("tests/cli/test_whole_runs.py", "tests/cli/test_runs_after_runs.py"),
 )
 
-_STACK = "tests/e2e/test_stack.py"
+_STACK, _DOCUMENTED = "tests/e2e/test_stack.py", "tests/e2e/test_documented_runs.py"
 # What ``make test`` leaves out, and what it runs that guards the same at a lower level.
 ONLY_ALL: Final = {
     # The emulator's guards, which are no part of the product.
@@ -33,7 +33,7 @@ ONLY_ALL: Final = {
     "tests/e2e/test_layer.py": "tests/scripts/test_supply.py",
     "tests/e2e/test_deployment.py": "tests/template/test_data.py",
     "tests/e2e/test_package.py": "tests/template/test_events.py",
-    "tests/e2e/test_release.py": "tests/template/test_interface.py",
+    "tests/e2e/test_release.py": "tests/scripts/test_launch_address.py",
     "tests/e2e/test_organisations.py": "tests/template/test_all_in_vpc.py",
     "tests/e2e/test_existing_file_system.py": "tests/template/test_rules.py",
     "tests/e2e/test_pasted.py": "tests/docs/test_commands.py",
@@ -41,7 +41,7 @@ ONLY_ALL: Final = {
     # Commands and options that run in memory under the deployed rights, and in the state machine's walker.
     "tests/e2e/test_budget.py": "tests/runs/test_max_dollars.py",
     "tests/e2e/test_certificates.py": "tests/cli/certificates/test_certificates.py",
-    "tests/e2e/test_documented_runs.py": "tests/docs/test_commands.py",
+    f"{_DOCUMENTED}::test_the_pages_for_a_first_copy_do_what_they_say": "tests/docs/test_commands.py",
     # Each run of tests/e2e/test_stack.py is under the roles of the stack too, call by call.
     "tests/e2e/test_permissions.py": "tests/functions/test_roles.py",
     "tests/e2e/test_overwrite_options.py": "tests/runs/test_backup.py",

@@ -1,6 +1,5 @@
-"""One state for each module, so that no run and no measurement of one is there for another; but for those that copy
-trees of their own on ``local``, which share one. The stack is built and deployed once: each module begins with what
-that left."""
+"""One state for each module, so that no run and no measurement of one is there for another. The stack is built and
+deployed once: each module begins with what that left."""
 
 from __future__ import annotations
 
@@ -19,7 +18,6 @@ from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
 from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
-from tests.e2e.windowed import Windowed, begin_restoring, begin_windowed
 
 
 @pytest.fixture(scope="module")
@@ -52,26 +50,21 @@ def state(deployed: tuple[Path, Path]) -> Iterator[Path]:
 
 @dataclass
 class Stack:
-    """The stack with a directory that stands for EFS.
-
-    ``windowed`` began when it was up, before its window opens, and so did ``restoring``, which waits for an archive.
-    """
+    """The stack with a directory that stands for EFS."""
 
     stack: LocalStack
     mount: Path
     workers: Workers
-    windowed: Windowed
-    restoring: str
 
 
-@pytest.fixture(scope="session")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+@pytest.fixture(scope="module")
+def local(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The stack, up; no command can run beside it on its state."""
     mount = tmp_path_factory.mktemp("mount")
-    paths = LocalPaths.find(state=tmp_path_factory.mktemp("state"))
+    paths = LocalPaths.find(state=state)
     mounts = {"data": mount, "sealed": Path("/sys/kernel")}
     with LocalStack(paths, find_toolchain(paths.repo), mounts) as stack:
-        yield Stack(stack, mount, Workers(stack.endpoint), begin_windowed(stack, mount), begin_restoring(stack))
+        yield Stack(stack, mount, Workers(stack.endpoint))
 
 
 @pytest.fixture

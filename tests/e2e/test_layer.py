@@ -108,13 +108,6 @@ def test_a_python_is_found_wherever_it_stands_on_the_path(tmp_path: Path) -> Non
     assert subprocess.check_output(command, env=environment, text=True).strip() == f"{tmp_path}/real/python3.99"
 
 
-def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:
-    text = (REPO / "layers/core/requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
-    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
-    assert len(lines) > 5
-    assert all("==" in line and "--hash=sha256:" in line for line in lines)
-
-
 def test_the_layer_is_built_where_the_sam_of_the_set_up_is_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from cfnlint.decode import cfn_yaml
 
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
-from scripts.package_release import launch_address
 from tests.template.templates import REPO, STACK, stacks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -43,16 +42,3 @@ def test_a_release_is_a_template_whose_code_and_templates_are_in_the_bucket(emul
     code = [one["Properties"]["CodeUri"] for one in resources.values() if "CodeUri" in one.get("Properties", {})]
     for place in [*nested.values(), *code]:
         assert place.partition(f"{BUCKET}/")[2] in keys
-
-
-@pytest.mark.parametrize(
-    ("region", "host", "template"),
-    [
-        ("eu-west-1", "eu-west-1.console.aws.amazon.com", "https://s3.eu-west-1.amazonaws.com/b/k/t.yaml"),
-        ("cn-north-1", "cn-north-1.console.amazonaws.cn", "https://s3.cn-north-1.amazonaws.com.cn/b/k/t.yaml"),
-    ],
-)
-def test_the_address_is_that_of_the_partition(region: str, host: str, template: str) -> None:
-    found = urlsplit(launch_address("b", "k/t.yaml", region))
-    assert found.netloc == host
-    assert parse_qs(found.fragment.partition("?")[2]) == {"templateURL": [template], "stackName": ["fanout"]}

@@ -171,7 +171,7 @@ def test_a_killed_worker_costs_a_retry_of_its_shard_and_nothing_else(local: Stac
 
 
 def test_a_killed_function_of_a_small_run_is_taken_over(local: Stack) -> None:
-    objects = {f"in/d{number % 9}/f{number}": b"k" * 6000 for number in range(3000)}
+    objects = {f"in/d{number % 9}/f{number}": b"k" * 6000 for number in range(2000)}
     fill(local, "taken-over", objects)
     request = {"source": "s3://taken-over/in/", "destination": "efs:///taken-over", "limits": {"shard_seconds": 0.3}}
     execution = local.stack.start_execution(request, "taken-over")

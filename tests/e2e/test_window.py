@@ -8,13 +8,25 @@ import json
 import pytest
 
 from tests.e2e.conftest import Stack
-from tests.e2e.windowed import FILES
+from tests.e2e.windowed import FILES, Windowed, begin_restoring, begin_windowed
 
 pytestmark = pytest.mark.e2e
 
 
-def test_a_run_that_starts_outside_of_its_window_copies_when_it_opens(local: Stack) -> None:
-    execution, opens = local.windowed
+@pytest.fixture(scope="module", autouse=True)
+def windowed(local: Stack) -> Windowed:
+    """Began before its window opens."""
+    return begin_windowed(local.stack, local.mount)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def restoring(local: Stack) -> str:
+    """The execution of a run that waits for an archive, while the other one waits for its window."""
+    return begin_restoring(local.stack)
+
+
+def test_a_run_that_starts_outside_of_its_window_copies_when_it_opens(local: Stack, windowed: Windowed) -> None:
+    execution, opens = windowed
     out = local.mount / "window/out"
     ended = local.stack.wait(execution)
     s3, bucket = local.stack.clients.s3, local.stack.work_bucket
@@ -26,8 +38,8 @@ def test_a_run_that_starts_outside_of_its_window_copies_when_it_opens(local: Sta
     assert segments["KeyCount"] == 2, "the segment was handed back once"
 
 
-def test_an_archived_object_is_restored_and_copied_and_every_entry_reported(local: Stack) -> None:
-    ended = local.stack.wait(local.restoring)
+def test_an_archived_object_is_restored_and_copied_and_every_entry_reported(local: Stack, restoring: str) -> None:
+    ended = local.stack.wait(restoring)
     s3, bucket = local.stack.clients.s3, local.stack.work_bucket
     summary = json.loads(s3.get_object(Bucket=bucket, Key="runs/restoring/summary.json")["Body"].read())
     assert ended["status"] == "SUCCEEDED", (ended, summary)

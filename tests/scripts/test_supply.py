@@ -29,6 +29,13 @@ def test_every_tool_is_pinned_by_hashes_and_made_by_make_lock(lock: Path) -> Non
     assert f"tools/{lock.stem}.in -o tools/{lock.stem}.txt" in (REPO / "Makefile").read_text(encoding="utf-8")
 
 
+def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:
+    text = (REPO / "layers/core/requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    assert len(lines) > 5
+    assert all("==" in line and "--hash=sha256:" in line for line in lines)
+
+
 def test_everything_is_installed_by_its_hashes() -> None:
     """``uv sync --frozen`` checks those of uv.lock."""
     for path in (REPO / "scripts").glob("*.sh"):
