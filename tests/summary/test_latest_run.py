@@ -9,7 +9,8 @@ import pytest
 from fanout.books.summary_document import SummaryDocument
 from fanout.model.document import Json
 from fanout.model.entry import Kind
-from fanout.summary.summarise_transfer import find_earlier, summarise_transfer, write_latest
+from fanout.summary.run_facts import find_earlier, write_latest
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.summary.test_summary_schema import VALIDATOR
 from tests.support import runs
 from tests.support.flow import REQUEST, World

@@ -151,6 +151,13 @@ class Ledger(LedgerObjects):
         """Write when a phase began, in seconds since 1970."""
         self.write(keys.phase_key(phase), PhaseBegan(at))
 
+    def begin_last(self, phase: str, at: float) -> None:
+        """Write when the last phase began, and list the run anew: its reader has to see that too."""
+        self.begin(phase, at)
+        self.look_ahead()
+        self.settle()
+        self.look_again()
+
     def read_plan(self) -> Plan:
         """The plan. Raises ``LedgerBroken``, also for one of another run."""
         plan = self._confined.plan()

@@ -63,3 +63,7 @@ class Facts:
             if one not in self._begun:
                 self._begun[one] = self._pool.submit(one.ask, self)
             return self._begun[one]
+
+    def meanwhile(self, work: Callable[[], T]) -> Future[T]:
+        """Begin what is no question, such as a write that nothing waits for until the end."""
+        return self._pool.submit(work)
