@@ -48,7 +48,7 @@ class Samples(Struct):
 
 
 def measured_of(functions: int, point: Point, values: Sequence[float]) -> Measured | None:
-    """What the samples of a point amount to; ``None`` without any value."""
+    """The spread of the samples of a point; ``None`` without any value."""
     if not values:
         return None
     lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3

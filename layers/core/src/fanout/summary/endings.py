@@ -15,7 +15,7 @@ from fanout.summary.run_facts import RunFacts
 
 
 def ending_of(facts: RunFacts) -> Ending:
-    """How the run ended, before a certificate is issued; ``facts.failures`` has all failures by then."""
+    """How the run ended, before a certificate is issued; all failures are written by then."""
     books, whole = facts.whole_books, facts.books.complete
     ending = Ending(books, whole, facts.failures.count, facts.error, facts.planned, facts.verified)
     for each in ENDINGS:

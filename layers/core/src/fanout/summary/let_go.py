@@ -36,7 +36,7 @@ def let_go_notes(plan: Plan, ledger: Ledger, deleted: Count) -> list[str]:
 
 
 def _sums(compared: Ledger, stayed: Collection[str]) -> RecordSums:
-    """What the comparison found, without what it found of these paths."""
+    """The sums of the comparison, without those of these paths."""
     shards = shards_of(compared) if is_partitioned(compared) else []
     whole = (shard for shard in shards if shard.blocks is None)
     sums = ahead(partial(_of_shard, compared, stayed), whole, tuning.LEDGER_FILES_AHEAD)
