@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,15 +19,8 @@ from fanout_cli.commands.common_options import (
     in_first_section,
 )
 from fanout_cli.commands.help import COMMON
-from fanout_cli.places import complete_places, resolved
-from fanout_cli.stacks import find_stack
+from fanout_cli.places import complete_places
 
-if TYPE_CHECKING:
-    from fanout.ledger.ledger import Ledger
-    from fanout_cli.estimates.whatif.what_if import WhatIf
-
-# As template.yaml sets MaxConcurrency.
-STACK_CONCURRENCY = 100
 _common = partial(typer.Option, rich_help_panel=COMMON)
 _of_trees = partial(typer.Option, rich_help_panel="Trees")
 _of_systems = partial(typer.Option, rich_help_panel="File systems")
@@ -110,129 +101,11 @@ def estimate_(
     Asks nobody either, but for MaxConcurrency where a stack is named. Of a RUN that has ended: what it would have
     taken with other functions, at another throughput mode or rate.
     """
+    typed = dict(locals())  # the options, before anything else has a name here
     with command():
-        from fanout.forecast.document import forecast_document
-        from fanout.ledger.documents import document_row
-        from fanout.model.books import Count
-        from fanout.model.errors import InvalidRequest
-        from fanout.request.parse import parse_request
-        from fanout_cli.arguments import mounts_of, read_request
-        from fanout_cli.estimates.estimate import (
-            calibration_of,
-            check_small,
-            ending_by,
-            given_shard_seconds,
-            number_of,
-            options_of,
-            regions_of,
-            state_of,
-            write_page,
-        )
-        from fanout_cli.estimates.forecasts import forecast_tables, say_forecast
-        from fanout_cli.estimates.from_totals import EstimateFacts, choose_estimated, estimate
-        from fanout_cli.estimates.what_if import check_options, names_run, replayed
-        from fanout_cli.runs.work_bucket import dump
-        from fanout_cli.terminal import Terminal
+        from fanout_cli.estimates.on_paper import Typed, predict
 
-        of_runs = {"--functions": functions is not None, "--memory": memory is not None, "--rate": bool(rate)}
-        if destination is None and names_run(source):
-            of_plans = {
-                "--entries": entries != "0",
-                "--bytes": size != "0",
-                "--unchanged": unchanged != "0",
-                "--extras": bool(extras),
-                "--mode": mode is not Mode.COPY,
-                "--standard": standard != "0",
-                "--probe": bool(probe),
-                "--bucket-region": bool(bucket_regions),
-                "--no-index": has_no_index,
-                "--unchanged-bytes": unchanged_size != "0",
-                "--small": small != "0",
-                "--small-bytes": small_size != "0",
-                "--largest-directory": bool(largest_directory),
-                "--max-concurrency": max_concurrency is not None,
-                "--by": by is not None,
-                "--html": html is not None,
-            }
-            check_options(of_plans, f"{source} is taken for a run that has ended; name two trees, or REQUEST.json")
-            held = _ledger_of(source, stack, local, state)
-            _say_replay(
-                replayed(held, functions, memory, rate, throughput_mode, provisioned_mibps, credits_), json_output
-            )
-            return
-        check_options(of_runs, "it is for a RUN that has ended; of a request, see limits")
-        if destination is None:
-            document = read_request(Path(source))
-        else:
-            document = {
-                "source": resolved(source),
-                "destination": resolved(destination, writes=True),
-                "mode": mode.value,
-            }
-        if max_concurrency is None and (stack or local):
-            named = find_stack(stack, local, state).parameters
-            max_concurrency = int(named.get("MaxConcurrency", STACK_CONCURRENCY))
-        mounts = mounts_of(document)
-        parsed = parse_request(document, mounts, max_concurrency or STACK_CONCURRENCY)
-        system = state_of(throughput_mode or ThroughputMode.ELASTIC, standard, credits_, provisioned_mibps)
-        known = EstimateFacts(
-            number_of("--entries", entries),
-            number_of("--bytes", size),
-            largest_directory,
-            extras,
-            dict.fromkeys(mounts, system),
-            dict(calibration_of(text, mounts) for text in probe or []),
-            number_of("--unchanged", unchanged),
-            number_of("--unchanged-bytes", unchanged_size),
-            indexed=not has_no_index,
-            regions=regions_of(bucket_regions or [], parsed),
-            small=Count(number_of("--small", small), number_of("--small-bytes", small_size)),
-        )
-        if not known.entries and not known.unchanged:
-            remedy = "say how many entries are copied, or with --unchanged how many are not"
-            raise InvalidRequest("--entries", "is missing", remedy)
-        check_small(known)
-        now, finish = time.time(), None
-        if by is not None:
-            parsed = ending_by(parsed, by, now)
-        if parsed.limits.finish_by:
-            found, finish = choose_estimated(parsed, known, now, given_shard_seconds(document))
-        else:
-            found = estimate(parsed, known)
-        if html is not None:
-            write_page(html, finish, parsed)
-        row = document_row(forecast_document(found, now, parsed.limits.window, finish))
-    if json_output:
-        sys.stdout.write(dump(row) + "\n")
-        return
-    out = Terminal()
-    say_forecast(row, out)
-    if finish is not None and finish.functions:
-        out.print(f"  to take it: {options_of(finish)}", markup=False, highlight=False, soft_wrap=True)
-    for table in forecast_tables(row):
-        out.print(table)
-
-
-def _ledger_of(run: str, stack: str | None, local: bool, state: Path | None) -> Ledger:
-    """The ledger of a run of a stack, or in a directory."""
-    from fanout_cli.runs.entries import ledger_in, ledger_of
-
-    return ledger_in(Path(run), None) if Path(run).is_dir() else ledger_of(find_stack(stack, local, state), run)
-
-
-def _say_replay(found: WhatIf, json_output: bool) -> None:
-    from fanout.ledger.documents import document_row
-    from fanout_cli.estimates.what_if import what_if_lines, what_if_table
-    from fanout_cli.runs.work_bucket import dump
-    from fanout_cli.terminal import Terminal
-
-    if json_output:
-        sys.stdout.write(dump(document_row(found)) + "\n")
-        return
-    out = Terminal()
-    out.print(what_if_table(found))
-    for line in what_if_lines(found):
-        out.print(line, markup=False, highlight=False, soft_wrap=True)
+        predict(Typed(**typed))
 
 
 def register(app: typer.Typer) -> None:
