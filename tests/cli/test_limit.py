@@ -53,6 +53,7 @@ def test_without_a_rate_it_shows_those_that_hold(aws: Aws) -> None:
     ("given", "said"),
     [
         (("--bytes-per-second", "1000"), "--bytes-per-second: 1000 is too little; at least 1,048,576, or none"),
+        (("--files-per-second", "1000000000001"), "is too much; at most 1,000,000,000,000, or none for no limit"),
         (("--bytes-per-second", "fast"), "--bytes-per-second: 'fast' is not a size"),
         (("--files-per-second", "0"), "--files-per-second: 0 is too little; at least 1, or none for no limit"),
     ],
@@ -77,3 +78,20 @@ def test_a_run_that_has_ended_or_has_no_plan_is_refused(aws: Aws) -> None:
     aws.fanout("stop", "run-1", *MINE)
     late = aws.fanout("limit", "run-1", *MINE, "--files-per-second", "50")
     assert late.exit_code == 2 and "run-1 has ended (ABORTED)" in late.stderr
+
+
+@pytest.mark.parametrize(
+    "found", [b"[]", b"garbage", b'{"schema_version": 2, "files_per_second": 0}', b'{"schema_version": 2, "files_per_s']
+)
+def test_what_is_not_valid_is_said_and_written_anew(aws: Aws, found: bytes) -> None:
+    """What is not given is as the request asks, and not without a limit."""
+    aws.start("run-1", seconds=60)
+    request = Request(source=S3Location("b-bucket", "p/"), destination=MOUNT, limits=Limits(10, files_per_second=20.0))
+    aws.put("runs/run-1/plan.json", document_row(Plan("run-1", request, DEFAULT_RATES)))
+    aws.client("s3").put_object(Bucket=BUCKET, Key="runs/run-1/limits.json", Body=found)
+    shown = aws.fanout("limit", "run-1", *MINE)
+    assert shown.exit_code == 2
+    assert "runs/run-1/limits.json is not whole" in shown.stderr
+    assert "give --bytes-per-second or --files-per-second to write the file anew" in shown.stderr
+    assert aws.fanout("limit", "run-1", *MINE, "--bytes-per-second", "50 MiB").exit_code == 0
+    assert limits(aws) == (50 * 2**20, 20)

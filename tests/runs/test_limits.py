@@ -13,6 +13,7 @@ from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import Context
 from fanout.work.rates.throttle import Throttle
 from tests.support.flow import ManualClock, World
@@ -137,3 +138,18 @@ def test_a_run_without_limits_has_no_file_of_them() -> None:
     world = filled(files=3, size=10)
     limited(world)
     assert world.ledger.find_json("limits.json") is None
+
+
+@pytest.mark.parametrize("found", [b"[]", b'{"schema_version": 2, "files_per_second": -5}'])
+def test_limits_that_are_not_valid_are_a_note_of_the_run(found: bytes) -> None:
+    world = filled(files=3, size=10)
+    world.list_all(world.plan({**REQUEST, "limits": {"files_per_second": 1000}}))
+    partition_shards(world.context())
+    world.copy_all()
+    world.finish_all()
+    world.store.put("runs/run-1/limits.json", found)
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    assert summary["status"] == "SUCCEEDED"
+    (note,) = [one for one in summary["notes"] if "limits.json" in one]
+    assert note.endswith("what held before holds on, at first the limits of the request")

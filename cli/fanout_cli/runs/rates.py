@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 
-from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import LIMITS, PLAN
+from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
+from fanout.work.rates.in_force import limits_asked, limits_in_force
 from fanout.work.rates.run_limits import RunLimits
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import describe_run, read_ledger
+from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack
 
 NONE = "none"
@@ -26,16 +29,18 @@ def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files
         raise CommandError(f"{run_id} has ended ({status}); only a run that goes on has rates to change")
     if plan is None:
         raise CommandError(f"{run_id} has no plan yet; try again in some seconds")
-    known = read_ledger(stack, run_id, LIMITS)
-    limits = RunLimits() if known is None else document_of(known, RunLimits)
+    request = document_of(plan, Plan).request
+    ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
+    limits, problem = limits_in_force(ledger, limits_asked(request))
+    if problem and bytes_per_second is files_per_second is None:
+        raise CommandError(f"{problem}; give --bytes-per-second or --files-per-second to write the file anew")
     changed = RunLimits(
         _rate("--bytes-per-second", bytes_per_second, limits.bytes_per_second, LEAST_BYTES_PER_SECOND),
         _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
     )
-    request = document_of(plan, Plan).request
     if request.inside_s3 and changed.bytes_per_second is not None:
         raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")
-    if changed != limits:
+    if changed != limits or problem:
         body = json.dumps(document_row(changed), indent=1).encode()
         stack.client("s3").put_object(Bucket=stack.work_bucket, Key=run_prefix(run_id) + LIMITS, Body=body)
     return changed
@@ -59,4 +64,6 @@ def _rate(option: str, given: str | None, known: float | None, least: int) -> fl
     rate = size_of(option, given)
     if rate is None or rate < least:
         raise CommandError(f"{option}: {given} is too little; at least {least:,}, or none for no limit")
+    if rate > MOST_PER_SECOND:
+        raise CommandError(f"{option}: {given} is too much; at most {MOST_PER_SECOND:,}, or none for no limit")
     return float(rate)

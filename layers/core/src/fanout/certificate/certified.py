@@ -51,7 +51,7 @@ class TreeSums:
         return Certified(self.source.sum(), self.destination.sum(), self.directories)
 
     def imbalance(self, books: Books) -> str:
-        """How the books of the comparison and these sums do not balance, as a clause; empty where they do.
+        """The imbalance of the books of the comparison and these sums, as a clause; empty where they balance.
 
         Each listed entry was found equal, and is in both sums or is a directory, or it was left out for a reason.
         """

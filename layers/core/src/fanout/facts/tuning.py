@@ -163,3 +163,5 @@ LIST_CONCURRENCY = 40
 # The least that a request may ask for: a file that is not divided is copied by one function in its time.
 LEAST_BYTES_PER_SECOND = 1 * MIB
 LEAST_FILES_PER_SECOND = 1
+# Chosen: far above what any run moves, and no sum of rates and seconds leaves the numbers that a float holds exactly.
+MOST_PER_SECOND = 10**12

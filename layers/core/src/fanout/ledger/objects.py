@@ -68,7 +68,10 @@ class LedgerObjects:
         except NotFound:
             return None
         with self.decoding(key):
-            return unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
+            found = unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
+            if found is None:  # which says that it is not there
+                raise ValueError("it is null")
+            return found
 
     def write(self, key: str, document: Struct) -> None:
         """Write a document, with the version of its schema."""

@@ -37,6 +37,7 @@ from fanout.ports.pacing import MapRun, MapRuns
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.work.context import Context
+from fanout.work.rates.in_force import limits_in_force
 from fanout.work.rates.run_limits import PacedRate, RunLimits, minute_of
 
 Answer = TypeVar("Answer")
@@ -94,6 +95,7 @@ class _Pacer:
         self._decisions: list[PacingDecision] = []
         self._readings: dict[str, Readings] = {}
         self._problems: dict[str, str] = {}
+        self._wanted: RunLimits | None = None
         ledger = context.ledger
         self.plan: Plan = ledger.read_plan()
         self.start = ledger.read(keys.PACING_PLAN, PacingPlan)
@@ -144,8 +146,10 @@ class _Pacer:
     def _limits(self) -> PacingLimits:
         """The limits of the request, with a rate that was changed since."""
         limits = limits_of(self.plan.request, self.start.functions)
-        changed = self.context.ledger.find(keys.LIMITS, RunLimits)
-        return replace(limits, bytes_per_second=None if changed is None else changed.bytes_per_second)
+        self._wanted, problem = limits_in_force(self.context.ledger, self._wanted)
+        if problem:
+            self._note("limits", problem)
+        return replace(limits, bytes_per_second=self._wanted.bytes_per_second)
 
     def _read(self, mount: str, now: float) -> Readings:
         """The readings of a file system, or the last ones that there were: they only grow older."""
@@ -165,10 +169,14 @@ class _Pacer:
         try:
             return ask()
         except FanoutError as error:
-            if problem not in self._problems:
-                self._problems[problem] = f"{problem} ({type(error).__name__}: {error}); nothing more was risked"
-                self.context.ledger.note("pace", self._problems.values())
+            self._note(problem, f"{problem} ({type(error).__name__}: {error}); nothing more was risked")
             return None
+
+    def _note(self, kind: str, problem: str) -> None:
+        """Note a problem, once for each kind."""
+        if kind not in self._problems:
+            self._problems[kind] = problem
+            self.context.ledger.note("pace", self._problems.values())
 
 
 def last_decision(ledger: Ledger) -> PacingDecision | None:

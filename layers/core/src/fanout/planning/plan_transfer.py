@@ -23,6 +23,7 @@ from fanout.resuming.earlier_run import write_carried
 from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
+from fanout.work.rates.in_force import limits_asked
 from fanout.work.rates.run_limits import RunLimits
 from fanout.work.reference import run_reference
 
@@ -64,7 +65,7 @@ def _begun(plan: Plan, facts: PlanFacts, notes: list[str]) -> Json:
     request, context = plan.request, replace(facts.context, ledger=ledger)
     ledger.begin("plan", plan.began)
     note_earlier_run(plan, facts.named_index, ledger)
-    write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
+    write_limits(limits_asked(request), ledger)
     ledger.write(keys.FILE_SYSTEMS, facts.file_systems)
     if notes := [*notes, *facts.of_quota, *facts.measured]:
         ledger.note("measure", notes)

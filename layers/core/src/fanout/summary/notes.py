@@ -17,6 +17,7 @@ def notes_of(facts: RunFacts, pace: Json) -> list[str]:
     ledger = facts.ledger
     noted = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(key, Notes).notes]
     own = unset_notes(facts.unset) + unread_notes(facts.books.sums) + _pacing_notes(pace)
+    own += [facts.limits_problem] if facts.limits_problem else []
     return noted + own + let_go_notes(facts.plan, ledger, facts.deleted.results[Result.DELETED])
 
 

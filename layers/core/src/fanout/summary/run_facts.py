@@ -31,6 +31,7 @@ from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import absent_by, stopped_by_limit, with_way_on
 from fanout.work.context import Context
 from fanout.work.facts import Facts, asked
+from fanout.work.rates.in_force import limits_in_force
 
 
 class RunFacts(Facts):
@@ -60,6 +61,11 @@ class RunFacts(Facts):
     def earlier(self) -> tuple[EarlierRun | None, list[str]]:
         """The run before, with notes."""
         return find_earlier(self.plan, self.ledger)
+
+    @asked
+    def limits_problem(self) -> str:
+        """Why limits.json is not valid; empty where it is."""
+        return limits_in_force(self.ledger)[1]
 
     @asked
     def page(self) -> None:

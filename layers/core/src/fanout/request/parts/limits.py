@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from fanout.facts import aws, tuning
-from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
 from fanout.request.traits import COMMON, DELETING, SPEED, Traits
 
 MB_PER_GB = 1000  # as Lambda bills
@@ -123,6 +123,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 ge=LEAST_BYTES_PER_SECOND,
+                le=MOST_PER_SECOND,
                 description="bytes a second, all functions together; default: no limit",
                 extra=RATES,
             ),
@@ -177,6 +178,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 ge=LEAST_FILES_PER_SECOND,
+                le=MOST_PER_SECOND,
                 description="entries a second of all functions together; default: no limit",
                 extra=RATES,
             ),

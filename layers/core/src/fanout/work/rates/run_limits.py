@@ -7,9 +7,11 @@ writer.
 from __future__ import annotations
 
 from math import inf
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
 from fanout.facts.units import MIB
 from fanout.ledger import keys
 from fanout.work.rates.shares import Presence
@@ -25,17 +27,20 @@ LATE_NOTE_SECONDS = 20.0
 
 
 class RunLimits(Struct, frozen=True):
-    """limits.json: bytes and files a second of all functions together; ``None`` for no limit."""
+    """limits.json: bytes and files a second of all functions together; ``None`` for no limit.
 
-    bytes_per_second: float | None = None
-    files_per_second: float | None = None
+    An operator may write it during a run, so its numbers are bounded as those of a request; see ``in_force``.
+    """
+
+    bytes_per_second: Annotated[float, Meta(ge=LEAST_BYTES_PER_SECOND, le=MOST_PER_SECOND)] | None = None
+    files_per_second: Annotated[float, Meta(ge=LEAST_FILES_PER_SECOND, le=MOST_PER_SECOND)] | None = None
 
 
 class PacedRate(Struct, frozen=True):
     """pacing/rate.json: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
 
-    bytes_per_second: float | None = None
-    entry_bytes: float = 0.0
+    bytes_per_second: Annotated[float, Meta(gt=0, le=MOST_PER_SECOND)] | None = None
+    entry_bytes: Annotated[float, Meta(ge=0, le=MOST_PER_SECOND)] = 0.0
 
 
 class Cost(Struct, frozen=True):

@@ -10,12 +10,12 @@ from itertools import takewhile
 from math import floor, inf
 
 from fanout.facts import aws, tuning
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
 from fanout.ports.limiter import TaskLimiter
 from fanout.work.progress import PAUSES, moved
 from fanout.work.rates import run_limits
+from fanout.work.rates.in_force import limits_in_force, paced_in_force
 from fanout.work.rates.shares import Bucket, Presence
 
 # Chosen: a function polls limits and other functions soon after its begin, when others begin too. It polls less often
@@ -31,7 +31,7 @@ LEAST_AMOUNT = 1e-3
 class Throttle(TaskLimiter):
     """The limits of a run in one function, which may take ``seconds``. No lock is held while it asks the ledger.
 
-    ``problem`` is why a look was not possible, empty while all were.
+    ``problem`` is why a look was not possible or found what is not valid, empty while none was.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Throttle(TaskLimiter):
         self._lock = threading.Lock()
         self._readers: dict[object, int] = {}  # bytes that are waited for, in the order of the questions
         self._buckets: dict[str, Bucket] = {}
+        self._wanted: run_limits.RunLimits | None = None  # as limits.json had them when it last was valid
         self._rate = run_limits.PacedRate()
         self._look_at, self._looks, self._looking = -inf, 0, False
         self._noted_in: int | None = None
@@ -136,6 +137,7 @@ class Throttle(TaskLimiter):
             rates = run_limits.buckets(wanted, rate)
             present = self._present() if rates else []
             with self._lock:
+                self._wanted = wanted
                 self._set(rates, rate, present)
         except FanoutError as error:  # the known limits stay, and the next poll retries
             self.problem = f"{type(error).__name__}: {error}"
@@ -169,9 +171,11 @@ class Throttle(TaskLimiter):
     def _limits(self) -> tuple[run_limits.RunLimits, run_limits.PacedRate]:
         whole = self._ledger.whole_run()
         with ThreadPoolExecutor(1, thread_name_prefix="limits") as pool:
-            pacing = pool.submit(whole.find, keys.PACED_RATE, run_limits.PacedRate)
-            wanted = whole.find(keys.LIMITS, run_limits.RunLimits)
-        return wanted or run_limits.RunLimits(), pacing.result() or run_limits.PacedRate()
+            pacing = pool.submit(paced_in_force, whole, self._rate)
+            wanted, problem = limits_in_force(whole, self._wanted)
+        rate, of_pacing = pacing.result()
+        self.problem = problem or of_pacing or self.problem
+        return wanted, rate
 
     def _present(self) -> list[Presence]:
         """The functions of this phase at work now or lately."""
