@@ -123,7 +123,7 @@ def _line(node: ast.AST) -> str:
     return ast.unparse(node).partition("\n")[0]
 
 
-def tests_of(module: str) -> list[str]:
+def selection_of(module: str) -> list[str]:
     """Files that import a module, its room, files that import a module that imports it, and some whole runs."""
     direct = _importing(module, _texts(ROOT / "tests", "test_*.py"))
     users = [".".join(Path(one).parts[3:])[:-3] for one in _importing(module, _texts(PACKAGE, "*.py"))]
@@ -189,7 +189,7 @@ def killer_of(mutant: Mutant, seconds: int) -> str | None:
 
     SourceFileLoader.get_code = mutated  # type: ignore[method-assign,assignment]
     with redirect_stdout(io.StringIO()) as console, redirect_stderr(console):
-        ended = pytest.main(["-x", "-n", "0", "-p", "no:cacheprovider", *tests_of(mutant.module)], [killer])
+        ended = pytest.main(["-x", "-n", "0", "-p", "no:cacheprovider", *selection_of(mutant.module)], [killer])
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not killer.name:
         sys.stderr.write(console.getvalue())
         os._exit(1)
