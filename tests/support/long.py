@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import date
 from itertools import product
 from typing import TypeVar
 
 LONG = "FANOUT_LONG" in os.environ
-_DAY = int(os.environ.get("FANOUT_DAY", "0"))
+_DAY = int(os.environ.get("FANOUT_DAY") or date.today().toordinal())  # conftest.py notes it for all workers
 One = TypeVar("One")
 Other = TypeVar("Other")
 
