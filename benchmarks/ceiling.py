@@ -47,10 +47,10 @@ def copied(source: Path, *, forks: bool) -> tuple[float, float]:
     context.destination(ledger.read_plan()).check(writing=True)
     began, used = time.monotonic(), _processor()
     for shard in shards:
-        copy_shard(shard, context if forks else replace(context, forks=never))
+        copy_shard(shard, context if forks else replace(context, ends=replace(context.ends, forks=never)))
     seconds = time.monotonic() - began
-    if context.crew is not None:
-        context.crew.close()  # only then the kernel adds the time of its processes to this one's
+    if context.stack.crew is not None:
+        context.stack.crew.close()  # only then the kernel adds the time of its processes to this one's
     return seconds, _processor() - used
 
 

@@ -30,8 +30,9 @@ from fanout.model.segment import Segment, cut
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.summary.summarise_transfer import summarise_transfer
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import begin_crew, find_crew
+from tests.support.attempts import attempt_of
 
 REQUEST: Json = {"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}
 RUN = "no-change"
@@ -40,17 +41,13 @@ SECONDS = 3600.0
 
 def context_of(source: Path, destination: Path, scratch: Path) -> Context:
     """What a function gets: a ledger and two trees."""
-    clock = MachineClock()
-    return Context(
-        ledger=Ledger(DirectoryStore(scratch), RUN),
-        clock=clock,
-        ends_at=clock.now() + SECONDS,
-        nonce="bench",
+    ends = EndPorts(
         source=lambda _: PosixTree(source, "", RUN, "bench", "source"),
         destination=lambda _: PosixTree(destination, "", RUN, "bench"),
         forks=lambda _: True,
-        crew=find_crew(),
     )
+    ledger = Ledger(DirectoryStore(scratch), RUN)
+    return attempt_of(ledger, MachineClock(), SECONDS, "bench", ends, StackPorts(crew=find_crew()))
 
 
 def _list(row: Json, destination: Path, source: Path, scratch: Path) -> None:

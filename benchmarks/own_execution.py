@@ -27,5 +27,5 @@ class OwnExecution:
 
 def on_its_own(context: Context, request: Any) -> Context:
     """The context of the plan of a request that is carried out in this process."""
-    own = OwnExecution(context.ledger.run_id, context.deployed.state_machine, request)
-    return replace(context, executions=own)
+    own = OwnExecution(context.ledger.run_id, context.stack.facts.state_machine, request)
+    return replace(context, stack=replace(context.stack, executions=own))

@@ -32,7 +32,8 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts
+from tests.support.attempts import attempt_of
 
 FILES_A_DIRECTORY = 500
 # Every so many files are the same at the destination.
@@ -77,8 +78,8 @@ def list_and_partition(source: Tree, destination: Tree, ledger: Ledger, request:
     nonces = (f"n{number}" for number in itertools.count())
 
     def context() -> Context:
-        clock = SystemClock()
-        return Context(ledger, clock, clock.now() + 86_400, next(nonces), lambda _: source, lambda _: destination)
+        ends = EndPorts(source=lambda _: source, destination=lambda _: destination)
+        return attempt_of(ledger, SystemClock(), 86_400, next(nonces), ends)
 
     ledger.write(keys.PLAN, Plan("bench", parse_request(request, ("data",), 1000), DEFAULT_RATES))
     ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer

@@ -50,7 +50,8 @@ from fanout.shards.partitioned import read_partition
 from fanout.shards.record import Record
 from fanout.shards.round_records import whole_listing
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts
+from tests.support.attempts import attempt_of
 
 FILES = model.FILES_A_DIRECTORY
 # Entries of a directory: itself, its files, and one further name of its first file.
@@ -171,9 +172,8 @@ class Run:
 
     def context(self) -> Context:
         """A task's."""
-        ends = self.clock.now() + 86_400
-        source, destination = (lambda _: self._ends[True]), (lambda _: self._ends[False])
-        return Context(self.ledger, self.clock, ends, next(self._nonces), source, destination)
+        ends = EndPorts(source=lambda _: self._ends[True], destination=lambda _: self._ends[False])
+        return attempt_of(self.ledger, self.clock, 86_400, next(self._nonces), ends)
 
     def timed(self, phase: str, work: Callable[[], Any]) -> Any:
         """Do the work with a slow ledger; the longest of each phase counts."""

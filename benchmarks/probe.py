@@ -34,7 +34,8 @@ from fanout.probe.plan_probe import plan_probe
 from fanout.probe.run_experiment import run_experiment
 from fanout.probe.summarise_probe import summarise_probe
 from fanout.request.plan import Plan
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts
+from tests.support.attempts import attempt_of
 
 PROBE = "probe-1"
 KIB_4 = 4096 / MIB
@@ -60,7 +61,7 @@ def no_tree(_plan: Plan) -> Tree:
 def context_of(scratch: Path) -> Context:
     """The context of one function."""
     ledger = Ledger(DirectoryStore(scratch / "work"), PROBE)
-    return Context(ledger, WallClock(), time.time() + 150, "0", no_tree, no_tree)
+    return attempt_of(ledger, WallClock(), 150, "0", EndPorts(source=no_tree, destination=no_tree))
 
 
 def directories_of(mount: Path, member: int) -> Callable[[str, str], AbstractContextManager[ProbeDirectory]]:

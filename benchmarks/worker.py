@@ -20,8 +20,9 @@ from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
 from fanout.runtime.bootstrap import prepare_processes
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import begin_crew, find_crew
+from tests.support.attempts import attempt_of
 
 RUN = "bench"
 SECONDS = 3600.0
@@ -29,16 +30,13 @@ SECONDS = 3600.0
 
 def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
     """An attempt that reads one directory and writes another."""
-    clock = MachineClock()
-    return Context(
-        ledger=Ledger(DirectoryStore(ledger), RUN),
-        clock=clock,
-        ends_at=clock.now() + SECONDS,
-        nonce=nonce,
+    ends = EndPorts(
         source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
         destination=lambda _: PosixTree(mount, "copy", RUN, nonce),
         forks=lambda _: True,
-        crew=find_crew(),
+    )
+    return attempt_of(
+        Ledger(DirectoryStore(ledger), RUN), MachineClock(), SECONDS, nonce, ends, StackPorts(crew=find_crew())
     )
 
 

@@ -39,7 +39,7 @@ from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, StackFacts
+from fanout.work.context import Context, EndPorts, StackFacts, StackPorts
 from fanout.work.roots import keep_out
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
@@ -55,6 +55,7 @@ from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
 from tests.adversary.upgrades import Product
 from tests.adversary.wire import URL, wires
+from tests.support.attempts import attempt_of
 from tests.support.flow import AnyRequest
 from tests.support.memory_store import MemoryStore
 from tests.support.signing import LocalSigner
@@ -215,31 +216,33 @@ class Lab:
             for one in opened:
                 one.close()
 
-        return Context(
-            ledger=ledger,
-            clock=self.clock,
-            ends_at=self.clock.now() + 900,
-            nonce=nonce,
+        ends = EndPorts(
             source=lambda plan: with_given_attributes(
                 tree("source", plan), plan.request.attributes, allowed_for(plan.request, StackAllows())
             ),
             destination=lambda plan: tree("destination", plan),
-            entry_copier=copier,
+            copier=copier,
+            release=release,
             is_one_bucket=lambda plan, key: is_one_bucket(
                 client, plan.request.destination.bucket, plan.request.source.bucket, key
             ),
-            release=release,
-            s3_services=LabServices(self, client),
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
+            s3_services=LabServices(self, client),
+        )
+        facts = StackFacts(
+            mounts=tuple(self.mounts),
+            access_points=access_points(self.script.direction) if self.script.s3_files else {},
+            computes_checksums=bool(self.script.jobs),
+        )
+        return attempt_of(
+            ledger,
+            self.clock,
+            900,
+            nonce,
+            ends,
+            StackPorts(facts=facts, meter=ShowingMeter(), executions=self),
             turns=WriteTurns(as_role(self.store, state if kept is None else "ShortWay"), self, self.clock),
-            executions=self,
             signer=self.signer,
-            meter=ShowingMeter(),
-            deployed=StackFacts(
-                access_points=access_points(self.script.direction) if self.script.s3_files else {},
-                computes_checksums=bool(self.script.jobs),
-                mounts=tuple(self.mounts),
-            ),
         )
 
 

@@ -254,7 +254,7 @@ class Machine:
             try:
                 yield context
             finally:
-                context.release()
+                context.ends.release()
 
     def _short_way(self, event: Json) -> Any:
         """The steps of the short way, each an attempt inside of the function's own; a kill of one ends them all."""
@@ -275,7 +275,7 @@ class Machine:
             try:
                 return run_step(STEPS["ShortWay"], event, outside, StackSettings(("data",), 10, WORK, begin=begin))
             finally:
-                outside.release()
+                outside.ends.release()
 
     def _sees(self, name: str) -> str:
         """The end that the state's function sees; a move deletes at the source."""

@@ -84,8 +84,11 @@ class DeployedProbe:
         context = replace(
             context,
             ledger=Ledger(store, PROBE),
-            executions=AskingExecutions(step.function, self.denied),
-            deployed=replace(context.deployed, state_machine=MACHINE),
+            stack=replace(
+                context.stack,
+                executions=AskingExecutions(step.function, self.denied),
+                facts=replace(context.stack.facts, state_machine=MACHINE),
+            ),
         )
         stack = StackSettings(("data",), 32, WORK, probe_directories=self.world.client(0))
         answer = step.answers(event, run_step(step, event, context, stack))

@@ -64,7 +64,7 @@ def test_the_trees_of_a_plan_are_the_same_in_another_process(
         again.close()
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert pickle.loads(pickle.dumps(context.clock.now))() > 0
-    context.release()
+    context.ends.release()
 
 
 def test_a_root_that_is_kept_out_is_kept_out_there_too(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_root_that_is_kept_out_is_kept_out_there_too(s3: Any, invoke: Invoke, 
     files.keep_out(str((tmp_path / "in/deep").stat().st_ino), ValueError)
     with pytest.raises(ValueError, match="deep"):
         list(pickle.loads(pickle.dumps(tree)).list(Segment("all")))
-    context.release()
+    context.ends.release()
 
 
 def test_a_ledger_that_is_kept_reads_and_writes_the_store_itself_there(s3: Any, invoke: Invoke) -> None:

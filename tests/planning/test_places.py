@@ -32,6 +32,12 @@ def planned(world: World, request: Json, context: Context | None = None) -> Json
     return plan_transfer(request, context or world.context(), ("data",), 10, "work", execution="run-1")
 
 
+def asking(world: World, is_one: Callable[[Plan, str], bool]) -> Context:
+    """An attempt in which this says whether both buckets are one."""
+    context = world.context()
+    return replace(context, ends=replace(context.ends, is_one_bucket=is_one))
+
+
 @pytest.mark.parametrize(
     ("field", "request_"),
     [
@@ -140,7 +146,7 @@ def test_one_bucket_under_two_names_is_looked_for_where_prefixes_nest(change: Js
         return True
 
     world = World()
-    context = replace(world.context(), is_one_bucket=is_one)
+    context = asking(world, is_one)
     if key is None:
         planned(world, BUCKETS | change, context)
     else:
@@ -164,7 +170,7 @@ def _verified(change: Json, *, one: bool, denied: bool = False) -> tuple[World, 
         return one
 
     world = World(source=tree, destination=tree if one else other)
-    return world, planned(world, BUCKETS | change, replace(world.context(), is_one_bucket=is_one))
+    return world, planned(world, BUCKETS | change, asking(world, is_one))
 
 
 def test_a_verification_of_one_bucket_under_two_names_is_refused() -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
@@ -75,12 +73,9 @@ class Ends(World):
     def context(self, state: str = "VerifyShard") -> Context:
         """A new attempt of a state."""
         made = super().context(state)
-        return replace(
-            made,
-            source=lambda plan: with_given_attributes(
-                self.lab.tree("source", plan, made.nonce), plan.request.attributes
-            ),
-            destination=lambda plan: self.lab.tree("destination", plan, made.nonce),
+        return made.with_trees(
+            lambda plan: with_given_attributes(self.lab.tree("source", plan, made.nonce), plan.request.attributes),
+            lambda plan: self.lab.tree("destination", plan, made.nonce),
         )
 
 

@@ -28,7 +28,9 @@ class ByRun(World):
     mount: Path
 
     def context(self, state: str = "VerifyShard") -> Context:
-        return replace(super().context(state), destination=lambda plan: PosixTree(self.mount, "out", plan.run_id, "n"))
+        context = super().context(state)
+        ends = replace(context.ends, destination=lambda plan: PosixTree(self.mount, "out", plan.run_id, "n"))
+        return replace(context, ends=ends)
 
 
 def following(world: World, mount: Path) -> World:

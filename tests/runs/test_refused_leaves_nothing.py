@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.errors import InvalidRequest
@@ -78,7 +77,7 @@ def test_a_move_that_is_refused_leaves_nothing_at_its_source(tmp_path: Path, the
         """The trees of a function, which opens each anew and reads what its run noted of it."""
         return lambda plan: keep_out(end, PosixTree(tmp_path, path, plan.run_id, "n", end), plan, world.ledger)
 
-    context = replace(world.context(), source=opened("source", "in"), destination=opened("destination", "out"))
+    context = world.context().with_trees(opened("source", "in"), opened("destination", "out"))
     with pytest.raises(InvalidRequest, match="^destination: " if there else "^source: "):
         check_mount(context)
     assert sorted(tmp_path.rglob("*")) == before

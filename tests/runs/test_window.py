@@ -19,6 +19,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.request.parts.window import parse_window
 from fanout.request.plan import Plan
 from fanout.shards.record import each_once, records
+from fanout.work.context import EndPorts
 from fanout.work.windows import LAST_SECONDS, OPENING_SECONDS, held_to_window, paused_until
 from tests.runs.windowed import Killed, WindowedWorld, not_done
 from tests.support.flow import REQUEST, ManualClock, World
@@ -122,7 +123,7 @@ def test_a_paused_task_reads_neither_end_and_no_ledger() -> None:
     def refuse(*_: object) -> NoReturn:
         raise AssertionError("is not to be touched")
 
-    context = replace(world.context(), source=refuse, destination=refuse, ledger=None)
+    context = replace(world.context(), ends=EndPorts(source=refuse, destination=refuse), ledger=None)
     answer = held_to_window(WINDOW, context, refuse, not_done)
     assert answer == {"done": False, "until": "2026-11-23T21:00:02Z"}
 

@@ -228,13 +228,13 @@ class Deployed(World):
             return seen
 
         def copier(plan: Plan) -> Any:
-            found, ends = context.entry_copier(plan), {"s3:GetObject": "source", "s3:PutObject": "destination"}
+            found, ends = context.ends.copier(plan), {"s3:GetObject": "source", "s3:PutObject": "destination"}
             places = [(action, getattr(plan.request, end)) for action, end in ends.items()]
             asks = [partial(_ask_at, self.asking, action, place) for action, place in places]
             return None if found is None else AskingCopier(found, *asks)
 
-        ends = {end: asked(end, getattr(context, end)) for end in ("source", "destination")}
-        return with_fields(context, **ends, entry_copier=copier)
+        trees = {end: asked(end, getattr(context, end)) for end in ("source", "destination")}
+        return with_fields(context, ends=with_fields(context.ends, **trees, copier=copier))
 
     def seal(self) -> RunSeal | None:
         """The run's seal, which a state's event names."""

@@ -30,10 +30,11 @@ from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, StackFacts, WayOut, bucket_owner_enforced
+from fanout.work.context import Context, EndPorts, StackFacts, StackPorts, WayOut, bucket_owner_enforced
 from fanout.work.processes.crew import Crew
 from fanout.work.reference import run_reference
 from fanout.work.roots import keep_out
+from tests.support.attempts import attempt_of
 from tests.support.definitions import definition
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter
@@ -173,45 +174,47 @@ class World:
                 self.destination.is_mount = not plan.request.destination.is_keyed
             return keep_out("destination", self.destination, plan, self.ledger)
 
-        def entry_copier(_plan: Plan) -> EntryCopier | None:
-            return self.copier
-
-        deadline = self.clock.time + self.remaining_seconds
         seal = self.seal()
-        return Context(
+        ends = EndPorts(
+            source=source,
+            destination=destination,
+            copier=lambda _plan: self.copier,
+            forks=lambda _plan: self.forks,
+            far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
+            ownership=self.ownership,
+            objects=lambda _plan: self.objects,
+            s3_services=GivenServices(self),
+        )
+        facts = StackFacts(
+            prices=self.prices,
+            reserved_concurrency=self.reserved_concurrency,
+            function=self.function,
+            mounts=self.mounts,
+            file_systems=self.file_system_ids,
+            access_points=self.access_points,
+            computes_checksums=self.checksum_jobs is not None,
+            region="us-east-1",
+            way_out=self.way_out,
+            roles=self.roles,
+            account_id=ACCOUNT,
+        )
+        return attempt_of(
             sealed_for(state, seal.prefix, self.ledger) if seal else self.ledger,
             self.clock,
-            deadline,
+            self.remaining_seconds,
             next(self.nonces),
-            source,
-            destination,
-            entry_copier,
-            s3_services=GivenServices(self),
-            objects=lambda _plan: self.objects,
-            meter=self.meter,
-            file_system_ids=self.file_system_ids,
-            deployed=StackFacts(
-                prices=self.prices,
+            ends,
+            StackPorts(
+                facts=facts,
+                meter=self.meter,
                 account=self.account,
-                reserved_concurrency=self.reserved_concurrency,
-                function=self.function,
-                access_points=self.access_points,
-                computes_checksums=self.checksum_jobs is not None,
-                region="us-east-1",
-                way_out=self.way_out,
-                roles=self.roles,
-                account_id=ACCOUNT,
-                mounts=self.mounts,
+                executions=self.own_execution or OwnExecution(self.run_id),
+                crew=self.crew,
+                hold_to_budget=hold_to_budget,
             ),
-            ownership=self.ownership,
-            far_buckets=lambda buckets: {one: self.regions[one] for one in buckets if one in self.regions},
-            signer=self.signer,
-            turns=self.turns,
-            executions=self.own_execution or OwnExecution(self.run_id),
-            forks=lambda _: self.forks,
-            crew=self.crew,
             limiter=self.limiter,
-            hold_to_budget=hold_to_budget,
+            turns=self.turns,
+            signer=self.signer,
         )
 
     def seal(self) -> RunSeal | None:

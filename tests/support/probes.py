@@ -23,7 +23,8 @@ from fanout.probe.plan_probe import plan_probe
 from fanout.probe.run_experiment import run_experiment
 from fanout.probe.summarise_probe import summarise_probe
 from fanout.request.plan import Plan
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts, StackFacts, StackPorts
+from tests.support.attempts import attempt_of
 from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryStore
 
@@ -225,16 +226,9 @@ class ProbeWorld:
         return Ledger(self.store, probe_id)
 
     def context(self, probe_id: str) -> Context:
-        return Context(
-            ledger=self.ledger(probe_id),
-            clock=self.clock,
-            ends_at=self.clock.now() + self.function_seconds,
-            nonce="00000000",
-            source=no_tree,
-            destination=no_tree,
-            meter=self.meter,
-            file_system_ids=self.file_system_ids,
-        )
+        stack = StackPorts(facts=StackFacts(file_systems=self.file_system_ids), meter=self.meter)
+        ends = EndPorts(source=no_tree, destination=no_tree)
+        return attempt_of(self.ledger(probe_id), self.clock, self.function_seconds, "00000000", ends, stack)
 
     def client(self, member: int) -> Callable[[str, str], Any]:
         """The directory as one function sees it."""

@@ -48,7 +48,7 @@ class PublishingWorld(World):
                 )
             return trees[place]
 
-        return replace(context, destination=destination)
+        return replace(context, ends=replace(context.ends, destination=destination))
 
     def publish(self, request: Json | None = None) -> Json:
         """A whole run; returns summary.json."""

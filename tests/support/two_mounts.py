@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import convert
-from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.flow.steps import STEPS
@@ -34,10 +33,8 @@ class Sides(World):
         context = self.context(state)
         unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://archive/out")
         seen = context.source
-        return replace(
-            context,
-            source=lambda plan: keep_out("source", seen(plan), plan, context.ledger),
-            destination=lambda plan: unseen,
+        return context.with_trees(
+            lambda plan: keep_out("source", seen(plan), plan, context.ledger), lambda plan: unseen
         )
 
     def destination_seen(self, state: str = "VerifyShard") -> Context:
@@ -45,15 +42,14 @@ class Sides(World):
         context = self.context(state)
         unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://data/in")
         seen = context.destination
-        return replace(
-            context,
-            source=lambda plan: unseen,
-            destination=lambda plan: keep_out("destination", seen(plan), plan, context.ledger),
+        return context.with_trees(
+            lambda plan: unseen, lambda plan: keep_out("destination", seen(plan), plan, context.ledger)
         )
 
     def neither_seen(self, state: str = "VerifyShard") -> Context:
         """An attempt of a function that sees no mount."""
-        return replace(self.source_seen(state), source=self.destination_seen(state).source)
+        context = self.source_seen(state)
+        return context.with_trees(self.destination_seen(state).source, context.destination)
 
     def context_of(self, function: str, state: str) -> Context:
         """The second mount's functions see the destination, the first one's the source."""

@@ -84,7 +84,7 @@ def compute_checksums(context: Context) -> Json:
     """
     ledger, whole = context.ledger, context.ledger.whole_run()
     plan = ledger.read_plan()
-    jobs = context.s3_services.checksum_jobs(plan)
+    jobs = context.ends.s3_services.checksum_jobs(plan)
     if jobs is None:
         whole.note(NOTE, ["the stack has no role for S3 Batch Operations: all objects were read"])
         return {"step": "verify", "wait": 0}

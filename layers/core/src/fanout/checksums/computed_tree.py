@@ -31,10 +31,9 @@ def with_computed(shard: Shard, context: Context) -> Context:
         return context
     known = _sums(shard, plan, ledger)
     source, destination = context.source, context.destination
-    return replace(
-        context,
-        source=lambda plan: _telling(source(plan), known.get(SOURCE)),
-        destination=lambda plan: _telling(destination(plan), known.get(DESTINATION)),
+    return context.with_trees(
+        lambda plan: _telling(source(plan), known.get(SOURCE)),
+        lambda plan: _telling(destination(plan), known.get(DESTINATION)),
     )
 
 

@@ -49,7 +49,7 @@ def copy_blocks(shard: Shard, context: Context) -> TaskProgress:
     plan = task.plan
     big = task.ledger.read_big_file(shard.key)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    limits = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
+    limits = ON_MOUNTS if context.ends.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), task, limits)
 
 

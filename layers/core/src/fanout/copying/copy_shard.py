@@ -58,8 +58,9 @@ def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     work = task.left(enumerate(reading.result()), settling.result())
     deadline = task.deadline
     source, destination = context.source(plan), context.destination(plan)
-    on_mounts, within = context.forks(plan), context.entry_copier(plan)
-    most = 1 if context.crew is None or within else tuning.COPY_PROCESSES if on_mounts else context.processors
+    on_mounts, within = context.ends.forks(plan), context.ends.copier(plan)
+    crew, processors = context.stack.crew, context.stack.processors
+    most = 1 if crew is None or within else tuning.COPY_PROCESSES if on_mounts else processors
     processes = processes_for(len(work), threads, most)
     linked = _Linked(version_before(ledger), ledger, [entry for _, entry in work]) if shard.linked else None
     making = partial(
@@ -74,11 +75,11 @@ def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
         block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
         now=context.clock.now,
     )
-    if processes == 1 or context.crew is None:
+    if processes == 1 or crew is None:
         writer = copy_work(work, making(limiter=task.limiter), task, threads)
     else:
         with closing(SharedLimiter(task.limiter, processes)) as shared:
-            writer = copy_work(work, ForkedCopier(context.crew, making, processes, shared), task, threads)
+            writer = copy_work(work, ForkedCopier(crew, making, processes, shared), task, threads)
     return task.progress(writer.written, writer.copied, writer.failures)
 
 

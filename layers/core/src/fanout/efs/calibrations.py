@@ -61,4 +61,4 @@ def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Prob
 
 
 def _file_system(mount: str, context: Context) -> str:
-    return context.file_system_ids.get(mount) or mount
+    return context.stack.facts.file_systems.get(mount) or mount

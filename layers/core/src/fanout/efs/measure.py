@@ -46,7 +46,7 @@ def measure_file_systems(
     missing. The run continues, and notes say what is assumed and why. A limit that a probe found is the most that the
     plan uses. ``unmeasured`` are the mounts of S3 Files, of which neither EFS nor CloudWatch knows.
     """
-    ids = context.file_system_ids
+    ids = context.stack.facts.file_systems
     mounts = {end.mount for end in (request.source, request.destination) if not end.is_keyed}
     measured: dict[str, FileSystemState] = {}
     for mount in sorted(mounts & ids.keys()):
@@ -96,14 +96,14 @@ def _of_s3_files(file_system_id: str, _context: Context, notes: list[str]) -> Fi
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:
     try:
-        described = asked(partial(context.meter.describe, file_system_id), context)
+        described = asked(partial(context.stack.meter.describe, file_system_id), context)
     except FanoutError as error:
         state = assumed_state(f"{file_system_id} could not be described ({type(error).__name__}: {error})")
         notes += state.assumptions
         return state
     now = context.clock.now()
     try:
-        readings = asked(partial(context.meter.readings, file_system_id, now), context)
+        readings = asked(partial(context.stack.meter.readings, file_system_id, now), context)
     except FanoutError as error:
         notes.append(f"the metrics of {file_system_id} could not be read ({type(error).__name__}: {error})")
         readings = {}

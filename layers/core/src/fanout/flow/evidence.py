@@ -59,10 +59,11 @@ def shown(evidence: Evidence, event: Json, context: Context) -> Iterator[Context
         case Evidence.REQUEST:
             context.ledger.look_ahead(planned=False)  # S3 answers meanwhile
             request, run_id = field(event, "request"), context.ledger.run_id
-            check_request(_execution(event, context), run_id, request, _machine(context), context.executions)
+            check_request(_execution(event, context), run_id, request, _machine(context), context.stack.executions)
         case Evidence.EXECUTION:
             context.ledger.look_ahead()
-            check_execution(_execution(event, context), context.ledger.run_id, _machine(context), context.executions)
+            execution, executions = _execution(event, context), context.stack.executions
+            check_execution(execution, context.ledger.run_id, _machine(context), executions)
             _check_planned(context.ledger, keys.PLAN, probe_keys.PLAN)
         case Evidence.EACH_STEP | Evidence.OWN_REQUEST:
             pass
@@ -70,7 +71,7 @@ def shown(evidence: Evidence, event: Json, context: Context) -> Iterator[Context
 
 
 def _machine(context: Context) -> str:
-    return context.deployed.state_machine
+    return context.stack.facts.state_machine
 
 
 def _execution(event: Json, context: Context) -> str:

@@ -93,10 +93,13 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
             yield replace(
                 context,
                 ledger=held,
-                source=_after(check, context.source),
-                destination=_after(check, context.destination),
-                entry_copier=_after(check, context.entry_copier),
-                s3_services=HeldServices(context.s3_services, check),
+                ends=replace(
+                    context.ends,
+                    source=_after(check, context.ends.source),
+                    destination=_after(check, context.ends.destination),
+                    copier=_after(check, context.ends.copier),
+                    s3_services=HeldServices(context.ends.s3_services, check),
+                ),
             )
         except (LedgerBroken, Superseded):
             is_at_work()  # one that is not has no documents, and no right to write

@@ -65,7 +65,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
     cut, rows, number = "", 0, 0
     if segment.manifest is not None:
         assert plan.request.manifest is not None
-        lines = ManifestLines(context.objects(plan), plan.request.manifest, segment.manifest, deadline)
+        lines = ManifestLines(context.ends.objects(plan), plan.request.manifest, segment.manifest, deadline)
         is_late = lambda number: number % 256 == 0 and deadline.passed  # noqa: E731
         rows = look_up_rows(lines, plan, find, take, is_late)
     else:

@@ -153,8 +153,9 @@ class _Pacer:
 
     def _read(self, mount: str, now: float) -> Readings:
         """The readings of a file system, or the last ones that there were: they only grow older."""
-        file_system_id = self.context.file_system_ids.get(mount, "")
-        found = self._tried(f"{mount} could not be measured", lambda: self.context.meter.readings(file_system_id, now))
+        stack = self.context.stack
+        file_system_id = stack.facts.file_systems.get(mount, "")
+        found = self._tried(f"{mount} could not be measured", lambda: stack.meter.readings(file_system_id, now))
         if found is not None:
             self._readings[mount] = found
         return self._readings.get(mount, {})

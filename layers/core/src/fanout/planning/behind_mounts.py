@@ -48,11 +48,11 @@ def find_behind(request: Request, context: Context, notes: list[str]) -> dict[st
     found: dict[str, Behind] = {}
     ends = (request.source, request.destination)
     for mount in sorted({end.mount for end in ends if not end.is_keyed}):
-        access_point = context.deployed.access_points.get(mount, "")
+        access_point = context.stack.facts.access_points.get(mount, "")
         if kind_of_access_point(access_point).key_bytes is None:
             continue
         try:
-            found[mount] = asked(partial(context.meter.shows, access_point), context)
+            found[mount] = asked(partial(context.stack.meter.shows, access_point), context)
         except FanoutError as error:
             found[mount] = Behind()
             why = f"S3 Files did not tell which bucket efs://{mount}/ shows ({type(error).__name__}: {error})"

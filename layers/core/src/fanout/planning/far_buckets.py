@@ -29,12 +29,12 @@ _WITH_MOUNT = (
 
 def find_far(request: Request, context: Context) -> dict[str, str]:
     """The regions of the buckets that are not in the stack's. Raises ``InvalidRequest`` for one that is not reached."""
-    check_role(request, context.deployed)
+    check_role(request, context.stack.facts)
     named = list(_buckets_of(request))
-    far = context.far_buckets([bucket for _, bucket in named])
+    far = context.ends.far_buckets([bucket for _, bucket in named])
     for field, bucket in named:
         if bucket in far:
-            refuse_unreached(field, f"{bucket} is in {far[bucket]}", request, context.deployed)
+            refuse_unreached(field, f"{bucket} is in {far[bucket]}", request, context.stack.facts)
     return far
 
 

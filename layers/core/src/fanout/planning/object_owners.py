@@ -30,11 +30,11 @@ _NOTES = {"BucketOwnerEnforced": "", "BucketOwnerPreferred": _WRITER_S, "ObjectW
 
 def notes_of_owners(plan: Plan, context: Context) -> list[str]:
     """A note where the bucket's account will not own what the run writes, or where that is not known."""
-    writer = _writer_elsewhere(plan.request, context.deployed)
+    writer = _writer_elsewhere(plan.request, context.stack.facts)
     if not writer:
         return []
     try:
-        said = context.ownership(plan)
+        said = context.ends.ownership(plan)
         note = _NOTES.get(said, _NOT_KNOWN)
     except FanoutError as error:
         said, note = f"{type(error).__name__}: {error}", _NOT_KNOWN

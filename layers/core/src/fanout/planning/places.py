@@ -73,7 +73,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
         if is_read_there or not any(nest(place.key, prefix) for prefix in run_places.OURS):
             continue  # nothing else of the stack lies there, whichever bucket it is
         try:
-            is_work_bucket = context.objects(plan).lists(place.bucket, key)
+            is_work_bucket = context.ends.objects(plan).lists(place.bucket, key)
         except AccessDenied as error:
             raise AccessDenied("ListObjectsV2", f"s3://{place.bucket}/{key}", _LET_IT_BE_LISTED) from error
         if is_work_bucket:
@@ -110,7 +110,7 @@ def refuse_same_bucket(plan: Plan, context: Context) -> list[str]:
         return [f"{source} and {destination} show the same entries: {_PLAN_DOES_NOT_TELL}"]
     place = max(source.place, destination.place, key=len)
     try:
-        is_one = context.is_one_bucket(plan, f"{place}{MARK}{plan.run_id}")
+        is_one = context.ends.is_one_bucket(plan, f"{place}{MARK}{plan.run_id}")
     except AccessDenied as error:
         if request.course.writes:
             raise

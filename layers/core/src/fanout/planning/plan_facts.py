@@ -69,7 +69,7 @@ class PlanFacts(Facts):
     @asked
     def parsed(self) -> Request:
         """The request, with the stack's prices where it names none."""
-        deployed, earlier = self.context.deployed, self.earlier
+        deployed, earlier = self.context.stack.facts, self.earlier
         request = parse_request(self.document, self.event.mounts, self.event.max_concurrency, deployed.function)
         request = with_prices_of(deployed, request)
         return request_at(request, earlier.ages_from_ns if earlier else int(self.began * 1e9))
@@ -163,7 +163,7 @@ class PlanFacts(Facts):
     def pieces(self) -> list[Segment]:
         """The first round. A run that resumes another one makes it once it has its turn."""
         with naming("manifest"):
-            return [] if self.earlier else first_round(self.plan.request, self.context.objects(self.plan))
+            return [] if self.earlier else first_round(self.plan.request, self.context.ends.objects(self.plan))
 
     @property
     def document(self) -> Any:

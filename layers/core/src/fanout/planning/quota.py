@@ -16,13 +16,13 @@ def find_quota(context: Context, notes: list[str]) -> int | None:
 
     Functions with reserved concurrency get that, whatever the account lets others run.
     """
-    deployed = context.deployed
-    if deployed.reserved_concurrency:
-        return deployed.reserved_concurrency
-    if deployed.account is None:
+    reserved, account = context.stack.facts.reserved_concurrency, context.stack.account
+    if reserved:
+        return reserved
+    if account is None:
         return None
     try:
-        return most_functions(asked(deployed.account.unreserved_concurrency, context))
+        return most_functions(asked(account.unreserved_concurrency, context))
     except FanoutError as error:
         problem = f"{type(error).__name__}: {error}"
         notes.append(f"how many functions the account lets run is not known, so the run's own limit holds ({problem})")
@@ -36,7 +36,7 @@ def within_quota(request: Request, quota: int | None, context: Context, notes: l
         return request
     why = (
         f"ReservedFanOutConcurrency is {quota:,}"
-        if context.deployed.reserved_concurrency
+        if context.stack.facts.reserved_concurrency
         else "of the concurrency that the account has without reservations, a tenth, and 2 at least, stays for others"
     )
     notes.append(f"limits.max_concurrency is {quota:,} and not {wanted:,}: {why}")

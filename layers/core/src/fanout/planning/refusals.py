@@ -49,7 +49,7 @@ def _calibrations(facts: PlanFacts) -> Sequence[str]:
 
 
 def _checksums(facts: PlanFacts) -> None:
-    check_checksums(facts.plan, facts.context.deployed)
+    check_checksums(facts.plan, facts.context.stack.facts)
 
 
 def _finish_by(facts: PlanFacts) -> None:
@@ -60,7 +60,7 @@ def _finish_by(facts: PlanFacts) -> None:
 
 
 def _sessions(facts: PlanFacts) -> None:
-    facts.context.check_sessions(facts.plan)
+    facts.context.ends.check_sessions(facts.plan)
 
 
 def _functions(facts: PlanFacts) -> None:

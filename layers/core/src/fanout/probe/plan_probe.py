@@ -23,8 +23,8 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
     began = context.clock.now()
     check_run_name(context.ledger.run_id, "probe_id")
     request = parse_probe_request(document, mount, max_concurrency)
-    file_system_id = context.file_system_ids.get(mount, "")
-    state, meter = None, context.meter
+    file_system_id = context.stack.facts.file_systems.get(mount, "")
+    state, meter = None, context.stack.meter
     if file_system_id:
         state = state_of(meter.describe(file_system_id), meter.readings(file_system_id, began), began)
         check_credits(state, request)

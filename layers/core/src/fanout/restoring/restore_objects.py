@@ -56,7 +56,7 @@ def restore_objects(key: str, context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    archive = context.s3_services.archive(plan)
+    archive = context.ends.s3_services.archive(plan)
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.held}
     so_far = ledger.read(key, HeldProgress) if key else _begun(list(shards), context)

@@ -36,7 +36,7 @@ from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
-from fanout.work.context import Context, StackFacts
+from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import find_crew
 from fanout.work.rates.throttle import Throttle
 from fanout.work.roots import keep_out
@@ -101,14 +101,34 @@ def make_context(
     function knows it that walks through several states; what changes during a run is read past it. ``function`` is
     the one at work: a role of another account gives it that function's rights.
     """
-    clock = SystemClock()
+    clock, store = SystemClock(), make_work_store()
     nonce = secrets.token_hex(4)
-
-    opened: list[Tree] = []
-
-    store = make_work_store()
     ledger = sealed_for(state, sealed, Ledger(store if kept is None else kept, run_id, prefix))
-    executions = late(make_executions)
+    here, executions = settings(), late(make_executions)
+    return Context(
+        ledger=ledger,
+        clock=clock,
+        ends_at=clock.now() + remaining_seconds,
+        nonce=nonce,
+        ends=make_ends(ledger, nonce, function),
+        stack=StackPorts(
+            facts=here,
+            meter=late(_meter),
+            account=late(make_account),
+            executions=executions,
+            processors=len(os.sched_getaffinity(0)),
+            crew=find_crew(),
+            hold_to_budget=hold_to_budget,
+        ),
+        limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
+        turns=WriteTurns(store, executions, clock, tuple(here.mounts), here.file_systems),
+        signer=late(make_signer) if here.certificate_key else None,
+    )
+
+
+def make_ends(ledger: Ledger, nonce: str, function: str) -> EndPorts:
+    """The adapters of the source and the destination, as a function of that name has rights on them."""
+    opened: list[Tree] = []
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
@@ -121,49 +141,22 @@ def make_context(
         for one in opened:
             one.close()
 
-    return Context(
-        ledger=ledger,
-        clock=clock,
-        ends_at=clock.now() + remaining_seconds,
-        nonce=nonce,
+    return EndPorts(
         source=lambda plan: with_given_attributes(
             tree("source", plan.request.source, plan), plan.request.attributes, _allowed(plan)
         ),
         destination=lambda plan: tree("destination", plan.destination, plan),
-        entry_copier=lambda plan: make_entry_copier(plan, function),
-        is_one_bucket=lambda plan, key: ends_are_one_bucket(plan, key, function),
-        s3_services=StackS3Services(function),
+        copier=lambda plan: make_entry_copier(plan, function),
         release=release,
         forks=both_are_mounts,
-        processors=len(os.sched_getaffinity(0)),
-        crew=find_crew(),
-        objects=lambda plan: objects_for(plan, function),
+        is_one_bucket=lambda plan, key: ends_are_one_bucket(plan, key, function),
         far_buckets=far_buckets,
-        check_sessions=check_sessions,
         ownership=lambda plan: client_for(plan, function).get_bucket_ownership_controls(
             plan.request.destination.bucket
         ),
-        meter=late(_meter),
-        file_system_ids=settings().file_systems,
-        deployed=StackFacts(
-            prices=settings().prices,
-            account=late(make_account),
-            reserved_concurrency=settings().reserved_concurrency,
-            function=settings().function,
-            access_points=settings().access_points,
-            computes_checksums=bool(settings().checksum_role) and settings().data_endpoint is None,
-            region=settings().region,
-            way_out=settings().way_out,
-            roles=settings().roles,
-            account_id=settings().account,
-            state_machine=settings().state_machine,
-            mounts=tuple(settings().mounts),
-        ),
-        signer=late(make_signer) if settings().certificate_key else None,
-        turns=WriteTurns(store, executions, clock, tuple(settings().mounts), settings().file_systems),
-        executions=executions,
-        limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
-        hold_to_budget=hold_to_budget,
+        check_sessions=check_sessions,
+        objects=lambda plan: objects_for(plan, function),
+        s3_services=StackS3Services(function),
     )
 
 

@@ -34,7 +34,7 @@ def settings() -> Settings:
 def work_client(here: Settings) -> S3Client:
     """A client for the work bucket, which must belong to the stack's account."""
     client = S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
-    return client.for_buckets(own_bucket(here.work_bucket, here.account))
+    return client.for_buckets(own_bucket(here.work_bucket, here.account_id))
 
 
 @cache
@@ -73,7 +73,7 @@ def _allowed_accounts(plan: Plan) -> tuple[tuple[str, ...], str]:
     """The accounts whose buckets a session may use, none for any; and the partition of the plan's role."""
     here = settings()
     _, partition, _, _, account, _ = plan.request.assumed[0].split(":", 5)
-    accounts = (here.account, account, *here.other_accounts)
+    accounts = (here.account_id, account, *here.other_accounts)
     return () if "any" in accounts else tuple(dict.fromkeys(accounts)), partition
 
 

@@ -86,7 +86,7 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
             if name in AFTER:
                 _loaded(AFTER[name])(answer, context.ledger)
         finally:
-            context.release()
+            context.ends.release()
             context.limiter.end()
         counts.update({key: value for key, value in answer.items() if key in ("count", "cursor", "failed")})
         return step.answers(event, answer)
@@ -108,7 +108,7 @@ def _begins(function: str, run_id: str, prefix: str, sealed: str, lambda_context
             try:
                 yield context
             finally:
-                context.release()
+                context.ends.release()
                 context.limiter.end()
 
     return begin

@@ -34,7 +34,7 @@ class StackS3Services(S3Services):
         places = {"source": plan.request.source, "destination": plan.request.destination}
         return S3ChecksumJobs(
             here.region,
-            here.account,
+            here.account_id,
             here.checksum_role,
             ObjectPlace(stack_client(), here.work_bucket, ""),
             client_for(plan, self._function),

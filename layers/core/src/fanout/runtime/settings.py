@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from fanout.model.errors import InvalidRequest
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 from fanout.request.parts.limits import FunctionSize
-from fanout.work.context import WayOut
+from fanout.work.context import StackFacts, WayOut
 
 
 class DataEndpoint(Struct, frozen=True):
@@ -22,47 +22,34 @@ class DataEndpoint(Struct, frozen=True):
     secret_access_key: str
 
 
-class Settings(Struct, frozen=True):
-    """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
+class Settings(StackFacts, frozen=True, kw_only=True):
+    """The stack's parameters, and what a function needs to reach its surroundings.
 
-    ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.facts.prices``.
+    ``mounts`` maps a mount's name to the path under which the function sees it.
     ``endpoint_url``, ``efs_url``, ``metrics_url``, ``states_url``, ``lambda_url`` and ``kms_url`` are where S3, EFS,
-    CloudWatch, Step Functions, Lambda and KMS are asked, empty for those of the region. ``reserved_concurrency`` is
-    what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
+    CloudWatch, Step Functions, Lambda and KMS are asked, empty for those of the region. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``checksum_role`` is the ARN of the role of jobs that compute checksums, empty for none; S3 is asked for
-    them at ``control_url``, or at the region's. ``account`` is the stack's, which must own the work bucket.
-    ``allows`` is what copies on a mount may have. ``function`` is the size of the stack's functions, and
-    ``access_points`` are the ARNs of those of its mounts, by mount, ``way_out`` is what they reach besides their
-    region, and ``roles`` are those that a request may name; PlanTransfer alone is given these. ``other_accounts`` are
-    those besides the stack's whose buckets it may use, ``any`` for all.
+    them at ``control_url``, or at the region's. ``account_id`` must own the work bucket. ``allows`` is what copies on a
+    mount may have. PlanTransfer alone is given ``function``, ``access_points``, ``way_out`` and ``roles``.
+    ``other_accounts`` are those besides the stack's whose buckets it may use, ``any`` for all.
     """
 
     work_bucket: str
     mounts: Mapping[str, Path]
     max_concurrency: int
-    region: str
     endpoint_url: str
     data_endpoint: DataEndpoint | None
-    file_systems: Mapping[str, str] = field(default_factory=dict)
     efs_url: str = ""
     metrics_url: str = ""
-    prices: Mapping[str, float] = field(default_factory=dict)
     states_url: str = ""
-    state_machine: str = ""
     event_request: str = ""
     lambda_url: str = ""
-    reserved_concurrency: int = 0
     kms_url: str = ""
     certificate_key: str = ""
     checksum_role: str = ""
     control_url: str = ""
-    account: str = ""
     allows: StackAllows = field(default_factory=StackAllows)
-    access_points: Mapping[str, str] = field(default_factory=dict)
-    function: FunctionSize = FunctionSize()
-    way_out: WayOut = WayOut.NONE
-    roles: tuple[str, ...] = ()
     other_accounts: tuple[str, ...] = ()
     sts_url: str = ""
 
@@ -82,6 +69,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
             environment.get("FANOUT_DATA_ACCESS_KEY_ID", ""),
             environment.get("FANOUT_DATA_SECRET_ACCESS_KEY", ""),
         )
+    checksum_role = environment.get("FANOUT_CHECKSUM_ROLE", "")
     return Settings(
         work_bucket=work_bucket,
         mounts={name: Path(path) for name, path in mounts.items()},
@@ -100,9 +88,10 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
         kms_url=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL", ""),
         certificate_key=environment.get("FANOUT_CERTIFICATE_KEY", ""),
-        checksum_role=environment.get("FANOUT_CHECKSUM_ROLE", ""),
+        checksum_role=checksum_role,
+        computes_checksums=bool(checksum_role) and data_endpoint is None,
         control_url=environment.get("AWS_ENDPOINT_URL_S3_CONTROL", ""),
-        account=environment.get("FANOUT_ACCOUNT", ""),
+        account_id=environment.get("FANOUT_ACCOUNT", ""),
         allows=StackAllows(
             owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"
         ),

@@ -115,7 +115,7 @@ def look_at_held(plan: Plan, context: Context) -> Callable[[Entry], Entry] | Non
     archive tier, nor without a further header what is restored already or on its way; a HEAD tells all three. It costs
     under 1% of a restore request.
     """
-    archive = context.s3_services.archive(plan)
+    archive = context.ends.s3_services.archive(plan)
     if archive is None:
         return None
 

@@ -85,7 +85,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTime
     for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")
-    if not is_plan_of(plan, asked.request, context.deployed.mounts):
+    if not is_plan_of(plan, asked.request, tuple(context.stack.facts.mounts)):
         raise ledger.broken(keys.PLAN, f"is not the plan of {ledger.prefix}{keys.REQUEST}")
     proof = demanding(ledger if plan.request.course.compares else ledger.verification())
     if proof.read_plan() != plan_to_compare(plan):  # it was made of a plan.json that everybody may write

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -89,22 +89,25 @@ class NoExecutions:
 
 
 class StackFacts(Struct, frozen=True, kw_only=True):
-    """The parameters of the stack and the limits of its account, as planning asks for them.
+    """The parameters of a stack that use cases ask for; ``runtime.settings.Settings`` has them and more.
 
-    - ``prices`` are dollars for forecasts, unless a request names others. ``function`` is the functions' size.
-    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
-      many times are reserved, 0 for none.
+    - ``prices`` are the stack's own dollars for forecasts, by the names of ``fanout.facts.prices``, unless a request
+      names others. ``function`` is the functions' size.
+    - ``reserved_concurrency``: how many of each function that runs many times are reserved, 0 for none.
     - ``computes_checksums``: the stack has a role for jobs of S3 Batch Operations.
-    - ``access_points`` are those of the mounts, by mount; the plan notes which kinds of file systems are behind them.
+    - ``mounts`` are the stack's, in their order; ``file_systems`` their ids, by mount, and ``access_points`` the ARNs
+      of their access points. The plan notes which kinds of file systems are behind these. A mount without an id is not
+      measured.
     - ``region`` is the stack's, and ``way_out`` which runs reach another one, or assume one of ``roles``.
     - ``account_id`` is the account that the stack is in, empty where that is not known.
-    - ``state_machine`` is the ARN of the one that the function belongs to; ``mounts`` are the stack's, in their order.
+    - ``state_machine`` is the ARN of the one that the function belongs to.
     """
 
     prices: Mapping[str, float] = field(default_factory=dict)
-    account: Account | None = None
     reserved_concurrency: int = 0
     function: FunctionSize = FunctionSize()
+    mounts: Collection[str] = ()
+    file_systems: Mapping[str, str] = field(default_factory=dict)
     access_points: Mapping[str, str] = field(default_factory=dict)
     computes_checksums: bool = False
     region: str = ""
@@ -112,60 +115,85 @@ class StackFacts(Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] = ()
     account_id: str = ""
     state_machine: str = ""
-    mounts: tuple[str, ...] = ()
 
 
-class Context(Struct, frozen=True):
+class EndPorts(Struct, frozen=True, kw_only=True):
+    """The source and the destination of a run, and what connects them.
+
+    - The trees are made on first use, because most tasks need one or none. ``copier`` copies if one store holds both
+      trees. ``release`` closes the trees when the task ends: the process may run the next task.
+    - ``forks``: whether both trees are mounts.
+    - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
+    - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
+      Ownership of the destination's bucket.
+    - ``check_sessions`` raises ``InvalidRequest`` if a function could have no session of the role that a plan names.
+    - ``objects`` reads the manifest of a plan. ``s3_services`` are what S3 does by itself for a run.
+    """
+
+    source: Callable[[Plan], Tree]
+    destination: Callable[[Plan], Tree]
+    copier: Callable[[Plan], EntryCopier | None] = nothing
+    release: Callable[[], None] = nothing
+    forks: Callable[[Plan], bool] = never
+    is_one_bucket: Callable[[Plan, str], bool] = never
+    far_buckets: Callable[[Iterable[str]], dict[str, str]] = lambda _buckets: {}
+    ownership: Callable[[Plan], str] = bucket_owner_enforced
+    check_sessions: Callable[[Plan], None] = nothing
+    objects: Callable[[Plan], ObjectReader] = lambda _plan: NoObjects()
+    s3_services: S3Services = field(default_factory=S3Services)
+
+
+class StackPorts(Struct, frozen=True, kw_only=True):
+    """The stack that the function belongs to, or this machine.
+
+    - ``meter`` measures the file systems of its mounts. ``account`` tells how many functions may run at once.
+    - ``executions`` reads those of the state machine: a plan is made only for one that runs.
+    - ``processors`` are those of the function: it divides a copy to or from a bucket among so many processes, as each
+      of them signs, parses and sums. ``crew`` makes them; without it the task goes with one process.
+    - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
+    """
+
+    facts: StackFacts = field(default_factory=StackFacts)
+    meter: Meter = field(default_factory=NoMeter)
+    account: Account | None = None
+    executions: ExecutionReader = field(default_factory=NoExecutions)
+    processors: int = 1
+    crew: Crew | None = None
+    hold_to_budget: Callable[[Plan, Context], None] = nothing
+
+
+class Context(Struct, frozen=True, kw_only=True):
     """An attempt of a task, with all that a use case needs.
 
     - ``ends_at``: when the function is ended, in seconds since 1970. ``nonce`` tells this attempt's files from those of
       every other attempt.
     - ``cut_short``: whether the window of the run closes before that, so that another task goes on when it opens.
-    - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
-      both trees. ``release`` closes the trees when the task ends: the process may run the next task.
-    - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
-    - ``s3_services`` are what S3 does by itself for a run.
-    - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
-      bucket among so many processes, as each of them signs, parses and sums. ``crew`` makes them; without it the task
-      goes with one process.
-    - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
-      Ownership of the destination's bucket.
-    - ``check_sessions`` raises ``InvalidRequest`` if a function could have no session of the role that a plan names.
-    - ``objects`` reads the manifest of a plan. ``meter`` measures the file systems of ``file_system_ids``, by mount;
-      a mount without an id is not measured.
-    - ``deployed``: what a plan asks of the stack.
-    - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
+    - ``limiter`` holds the task to the run's rates. ``turns`` keeps two runs from writing to one tree at the same time.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
-    - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
-    - ``executions`` reads those of the state machine: a plan is made only for one that runs.
     """
 
     ledger: Ledger
     clock: Clock
     ends_at: float
     nonce: str
-    source: Callable[[Plan], Tree]
-    destination: Callable[[Plan], Tree]
-    entry_copier: Callable[[Plan], EntryCopier | None] = nothing
-    is_one_bucket: Callable[[Plan, str], bool] = never
-    s3_services: S3Services = field(default_factory=S3Services)
-    release: Callable[[], None] = nothing
-    forks: Callable[[Plan], bool] = never
-    processors: int = 1
-    crew: Crew | None = None
-    objects: Callable[[Plan], ObjectReader] = lambda _plan: NoObjects()
-    far_buckets: Callable[[Iterable[str]], dict[str, str]] = lambda _buckets: {}
-    check_sessions: Callable[[Plan], None] = nothing
-    ownership: Callable[[Plan], str] = bucket_owner_enforced
-    meter: Meter = field(default_factory=NoMeter)
-    file_system_ids: Mapping[str, str] = field(default_factory=dict)
-    deployed: StackFacts = field(default_factory=StackFacts)
-    signer: Signer | None = None
-    turns: Turns | None = None
-    executions: ExecutionReader = field(default_factory=NoExecutions)
+    ends: EndPorts
+    stack: StackPorts = field(default_factory=StackPorts)
     limiter: TaskLimiter = NO_LIMITS
-    hold_to_budget: Callable[[Plan, Context], None] = nothing
+    turns: Turns | None = None
+    signer: Signer | None = None
     cut_short: bool = False
+
+    def source(self, plan: Plan) -> Tree:
+        """The tree that the run reads."""
+        return self.ends.source(plan)
+
+    def destination(self, plan: Plan) -> Tree:
+        """The tree that the run writes."""
+        return self.ends.destination(plan)
+
+    def with_trees(self, source: Callable[[Plan], Tree], destination: Callable[[Plan], Tree]) -> Context:
+        """This attempt with other trees."""
+        return replace(self, ends=replace(self.ends, source=source, destination=destination))
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""
@@ -177,7 +205,7 @@ class Context(Struct, frozen=True):
 
         Raises ``OutOfTime`` if it is over, and ``OutOfBudget`` if the run has spent its dollars.
         """
-        self.hold_to_budget(plan, self)
+        self.stack.hold_to_budget(plan, self)
         ends_at, most = plan.ends_at, plan.request.limits.max_seconds
         if ends_at is None or most is None:
             return self

@@ -18,7 +18,7 @@ def list_rows(task: SegmentTask, queue: LookupQueue) -> tuple[list[Segment], lis
     plan, looks = task.plan, task.entries.looks
     assert plan.request.manifest is not None and task.segment.manifest is not None
     deadline = task.context.deadline()
-    lines = ManifestLines(task.context.objects(plan), plan.request.manifest, task.segment.manifest, deadline)
+    lines = ManifestLines(task.context.ends.objects(plan), plan.request.manifest, task.segment.manifest, deadline)
     budget = Budget(tuning.SEGMENT_ENTRIES, deadline, task.notes)
 
     def refuse(row: Row) -> None:

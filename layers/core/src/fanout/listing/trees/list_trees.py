@@ -37,7 +37,7 @@ def list_trees(task: SegmentTask, queue: LookupQueue) -> tuple[list[Segment], li
     together = Together(plan, places.of_next, budget.room, task.proofs.unchanged_lengths)
     list_here, list_there = _listings(task)
     left: list[Segment] = []
-    with listed_apart(list_there, context.crew if context.forks(plan) else None) as there:
+    with listed_apart(list_there, context.stack.crew if context.ends.forks(plan) else None) as there:
         pairs = merge_columns(of_source(list_here(), task.source, plan.request.source), there)
         last = march(together.apart(pairs), TreeMarcher(task, queue, intake, places, budget))
         if last is not None:
