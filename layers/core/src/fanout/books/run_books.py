@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct, field
 
@@ -17,8 +16,9 @@ from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.shard import Shard
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.round_records import rounds_done, whole_listing
-from fanout.shards.shard_results import SHARD_FAILED, Absent, RecordSums, ShardResult, big_file_results, shard_result
+from fanout.shards.shard_results import SHARD_FAILED, Absent, RecordSums, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
+from fanout.work.parallel import ahead
 
 # Failures that are kept in memory as well as the books, for what needs to see them together.
 FAILURES_KEPT = 100_000
@@ -71,27 +71,19 @@ def run_books(
     shards, links = _shards(ledger, error, to_copy)
     if error is not None and not is_partitioned(ledger):  # no shard was worked on
         absent = Absent(Reason.NOT_ATTEMPTED, f"the run ended before it: {error.name}")
-    with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
-        whole = [shard for shard in shards + links if shard.blocks is None]
-        for result in _results(whole, ledger, threads, absent):
-            books, sums = books.plus(Count(), result.results), sums + result.sums
-            shard_seconds += [result.seconds] if result.seconds else []
-            for outcome in result.failures:
-                add(outcome, phase)
+    whole = [shard for shard in shards + links if shard.blocks is None]
+    # Some at once: one after the other very many take too long.
+    for _, result in ahead(lambda shard: shard_result(shard, ledger, absent), whole, SHARDS_AT_ONCE):
+        books, sums = books.plus(Count(), result.results), sums + result.sums
+        shard_seconds += [result.seconds] if result.seconds else []
+        for outcome in result.failures:
+            add(outcome, phase)
     compares = ledger.read_plan().request.course.compares
     big_files = compared_result(ledger) if compares else big_file_results(ledger, absent)
     for outcome in big_files.failures:
         add(outcome, phase)
     books, sums = books.plus(Count(), big_files.results), sums + big_files.sums
     return RunBooks(books, complete, shards, kept, shard_seconds, reasons, sums)
-
-
-def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor, absent: Absent) -> Iterator[ShardResult]:
-    """The results of shards in their order, some read at once: one after the other very many take too long."""
-    for start in range(0, len(shards), SHARDS_AT_ONCE):
-        yield from threads.map(
-            lambda shard: shard_result(shard, ledger, absent), shards[start : start + SHARDS_AT_ONCE]
-        )
 
 
 def listing_books(

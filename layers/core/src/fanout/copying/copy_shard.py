@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ from fanout.shards.tasks.outcome_writer import OutcomeWriter, out_of_time_outcom
 from fanout.shards.tasks.settle_done import settle_done
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
+from fanout.work.facts import Facts, asked
 from fanout.work.rates.shared_limiter import SharedLimiter
 
 
@@ -44,18 +44,52 @@ def copy_shard(shard: Shard, context: Context) -> Json:
     return noted("copy", shard, context, lambda: work(shard, context))
 
 
+class _Facts(Facts):
+    """The facts of a shard of entries, all of them known before the first is copied."""
+
+    def __init__(self, shard: Shard, context: Context) -> None:
+        super().__init__()
+        self._shard, self._context, self._ledger = shard, context, context.ledger
+
+    @asked
+    def is_sent(self) -> None:
+        """Sends what waits: nothing is copied before the ledger says what is to be."""
+        self._ledger.settle()
+
+    @asked
+    def is_held_back(self) -> bool:
+        """Asks for the limits: no operation begins before it knows them."""
+        return self._context.limiter.holds()
+
+    @asked
+    def plan(self) -> Plan:
+        """The plan."""
+        return self._ledger.read_plan()
+
+    @asked
+    def entries(self) -> list[Entry]:
+        """The entries of the shard."""
+        return self._ledger.read_shard(self._shard)
+
+    @asked
+    def settled(self) -> set[int]:
+        """The entries that have an outcome."""
+        return settled_indexes(self._shard, self._ledger)
+
+    @asked
+    def threads(self) -> int:
+        """The threads that the forecast gives a function."""
+        return threads_of(self._ledger)
+
+
 def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     ledger = context.ledger
-    with ThreadPoolExecutor(6) as pool:
-        telling = pool.submit(ledger.settle)  # nothing is copied before the ledger tells what is to be
-        planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
-        settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
-        looking = pool.submit(context.limiter.holds)  # asks for the limits: no operation begins before it knows them
-    looking.result()
-    telling.result()
-    plan, threads = planned.result(), pacing.result()
+    with _Facts(shard, context) as facts:
+        facts.ahead()
+    _ = facts.is_held_back, facts.is_sent
+    plan, threads = facts.plan, facts.threads
     task = ShardTask("copy", "copied", shard, context, plan)
-    work = task.left(enumerate(reading.result()), settling.result())
+    work = task.left(enumerate(facts.entries), facts.settled)
     deadline = task.deadline
     source, destination = context.source(plan), context.destination(plan)
     on_mounts, within = context.ends.forks(plan), context.ends.copier(plan)

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 
 from msgspec.structs import replace
@@ -36,6 +35,7 @@ from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.moved import write_deletion, write_proven
 from fanout.work.context import Context
 from fanout.work.name_buckets import JsonRow, spread_rows
+from fanout.work.parallel import side_by_side
 
 # Chosen: shards whose proofs are read at once.
 SHARDS_AT_ONCE = 16
@@ -65,9 +65,8 @@ def proven_entries(plan: Plan, context: Context, not_copied: NotCopied) -> list[
     Raises ``DeleteRefused`` for more entries than the guard allows.
     """
     ledger = context.ledger
-    with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="proven") as threads:
-        whole = [shard for shard in shards_of(ledger) if shard.blocks is None]
-        proven = [one for some in threads.map(lambda shard: _proven(shard, ledger), whole) for one in some]
+    whole = [shard for shard in shards_of(ledger) if shard.blocks is None]
+    proven = list(chain.from_iterable(side_by_side(lambda shard: _proven(shard, ledger), whole, SHARDS_AT_ONCE)))
     proven += _proven_big_files(ledger)
     found = [deletion for one in proven for deletion in one.deletions]
     found += _names_together([shard for one in proven for shard in one.names], context)

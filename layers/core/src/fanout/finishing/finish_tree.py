@@ -30,10 +30,11 @@ from fanout.model.errors import FanoutError, ItemError, Superseded
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories, with_placed
-from fanout.shards.partitioned import is_partitioned, links_of
+from fanout.shards.partitioned import LinkShard, is_partitioned, links_of
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished, was_finished, withdraw
 from fanout.work.context import Context
+from fanout.work.facts import Facts, asked
 from fanout.work.parallel import ahead
 from fanout.work.roots import made_by_run
 
@@ -51,18 +52,67 @@ class FinishRound(Struct, frozen=True):
     shards: list[FinishShard]
 
 
+class _Left(Facts):
+    """The facts of what is left to finish."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+
+    @asked
+    def begun_files(self) -> list[str]:
+        """The keys of big files that were begun."""
+        return list(self._ledger.keys(keys.BIG_FILES_BEGUN))
+
+    @asked
+    def links(self) -> list[LinkShard]:
+        """The shards of further names."""
+        return links_of(self._ledger) if is_partitioned(self._ledger) else []
+
+    @asked
+    def directories(self) -> dict[str, int | None]:
+        """The files of directories that were made, with their rows."""
+        return made_directories(self._ledger) if is_partitioned(self._ledger) else {}
+
+
+class _State(Facts):
+    """The facts of how far the finishing is."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+
+    @asked
+    def began(self) -> bool:
+        """Whether it began."""
+        return self._ledger.has(keys.phase_key("finish"))
+
+    @asked
+    def finished(self) -> bool:
+        """Whether it ended."""
+        return was_finished(self._ledger)
+
+    @asked
+    def plan(self) -> Plan:
+        """The plan."""
+        return self._ledger.read_plan()
+
+    @asked
+    def last(self) -> FinishRound | None:
+        """The last round that was written."""
+        return last_round(self._ledger)
+
+
 def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
     """All that the run leaves to finish; before it is partitioned, which a limit may refuse, it has copied nothing.
 
     Raises ``LedgerBroken``.
     """
-    with ThreadPoolExecutor(3) as pool:
-        beginning = pool.submit(lambda: list(ledger.keys(keys.BIG_FILES_BEGUN)))
-        linking = pool.submit(lambda: links_of(ledger) if is_partitioned(ledger) else [])
-        making = pool.submit(lambda: made_directories(ledger) if is_partitioned(ledger) else {})
-    begun = [] if plan.request.course.compares else beginning.result()
-    ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in linking.result()]
-    return ToFinish(begun, ranges, making.result())
+    with _Left(ledger) as left:
+        left.ahead()
+    begun = [] if plan.request.course.compares else left.begun_files
+    ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in left.links]
+    return ToFinish(begun, ranges, left.directories)
 
 
 def last_round(ledger: Ledger) -> FinishRound | None:
@@ -144,17 +194,16 @@ def unfinished(mapped: int) -> Json:
 
 def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     ledger = context.ledger
-    with ThreadPoolExecutor(4) as pool:
-        began, finished = pool.submit(ledger.has, keys.phase_key("finish")), pool.submit(was_finished, ledger)
-        planned, divided = pool.submit(ledger.read_plan), pool.submit(last_round, ledger)
-    if not began.result():
+    with _State(ledger) as state:
+        state.ahead()
+    if not state.began:
         context.begin("finish")
-    plan = planned.result()
-    if finished.result():
+    plan = state.plan
+    if state.finished:
         withdraw(plan, context)
         return _answer(mapped, done=True)
     deadline = context.deadline()
-    last = divided.result()
+    last = state.last
     left = to_finish(plan, ledger) if last is None else None
     if left is not None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
         done = _finish_alone(plan, left, context, deadline)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Container, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 
@@ -30,10 +29,12 @@ from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_inde
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished
 from fanout.work.context import Context
+from fanout.work.parallel import side_by_side
 
 # Outcomes written at once: what a repeated task repeats at most.
 NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
+_LINKED_AT_ONCE = tuning.CLIENT_OPERATIONS_IN_FLIGHT
 
 
 def link_names(
@@ -51,28 +52,29 @@ def link_names(
     if links:
         end_copies(destination, context.ledger)
     linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out, context.ledger)
-    with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-        for link in links:
-            shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
-            outcome_of = partial(_outcome, linker, copied)
-            # Ranges of one shard may have the same nonce, so the number of a file begins with its first row.
-            for number, rows in enumerate(_batches(_open_rows(link, context.ledger)), link.first):
-                if done and deadline.passed:
-                    linker.note(context)
-                    return done, False
-                found = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
-                outcomes = {index: one for index, one in found.items() if one is not None}
-                if has_whole_time and not done and not outcomes:
-                    late = nothing_done("none of the further names could be linked", context, cut_off=linker.cut_off)
-                    outcomes = {index: out_of_time_outcome(entry) for index, entry in late}
-                name = f"{context.nonce}-{number:04d}"
-                write_places(linker.take_places(), context.ledger, f"{shard.id}-{context.nonce}", number)
-                report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
-                write_outcomes(shard.id, name, outcomes, context.ledger)
-                done += len(outcomes)
-                if len(outcomes) < len(rows):
-                    linker.note(context)
-                    return done, False
+    for link in links:
+        shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
+        outcome_of = partial(_outcome, linker, copied)
+        # Ranges of one shard may have the same nonce, so the number of a file begins with its first row.
+        for number, rows in enumerate(_batches(_open_rows(link, context.ledger)), link.first):
+            if done and deadline.passed:
+                linker.note(context)
+                return done, False
+            found = dict(
+                zip([index for index, _ in rows], side_by_side(outcome_of, rows, _LINKED_AT_ONCE), strict=True)
+            )
+            outcomes = {index: one for index, one in found.items() if one is not None}
+            if has_whole_time and not done and not outcomes:
+                late = nothing_done("none of the further names could be linked", context, cut_off=linker.cut_off)
+                outcomes = {index: out_of_time_outcome(entry) for index, entry in late}
+            name = f"{context.nonce}-{number:04d}"
+            write_places(linker.take_places(), context.ledger, f"{shard.id}-{context.nonce}", number)
+            report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
+            write_outcomes(shard.id, name, outcomes, context.ledger)
+            done += len(outcomes)
+            if len(outcomes) < len(rows):
+                linker.note(context)
+                return done, False
     linker.note(context)
     return done, True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from fanout.model.segment import ManifestPart, Rows, Segment
 from fanout.ports.aws import ObjectFound, ObjectReader
 from fanout.request.manifest import ENCODED_KEY, KEY, PATH, ManifestLocation
 from fanout.request.request import Request
+from fanout.work.parallel import side_by_side
 
 _LOOKUPS_IN_FLIGHT = 32
 
@@ -103,7 +103,6 @@ def _inventory_parts(location: ManifestLocation, request: Request, objects: Obje
     document = objects.read(location.bucket, location.key, found.etag, 0, found.size)
     assert isinstance(request.source, S3Location)
     columns, keys = read_inventory(document, location, request.source.bucket)
-    with ThreadPoolExecutor(_LOOKUPS_IN_FLIGHT) as pool:
-        files = pool.map(lambda key: _find(ManifestLocation(location.bucket, key), objects), keys)
-        for key, file in zip(keys, files, strict=True):
-            yield ManifestPart(key, file.etag, file.size, Rows.INVENTORY, 0, file.size, line=1, columns=columns)
+    files = side_by_side(lambda key: _find(ManifestLocation(location.bucket, key), objects), keys, _LOOKUPS_IN_FLIGHT)
+    for key, file in zip(keys, files, strict=True):
+        yield ManifestPart(key, file.etag, file.size, Rows.INVENTORY, 0, file.size, line=1, columns=columns)

@@ -8,7 +8,6 @@ hold is not looked at: directories, the names of files that have several at the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from fanout.copying.linking import made_in
 from fanout.facts import tuning
@@ -20,6 +19,7 @@ from fanout.model.entry import MadeEntry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.ports.versions import Versions
 from fanout.publishing.kept_versions import VersionNote
+from fanout.work.parallel import side_by_side
 
 # Chosen: so many entries that differ are compared with those of which two attempts left a record; the rest is not
 # counted.
@@ -41,14 +41,14 @@ def runs_of(version: str, notes: Mapping[str, VersionNote], ledger: Ledger) -> l
 def look_at_version(runs: Sequence[str], versions: Versions, ledger: Ledger, deadline: Deadline) -> str:
     """Say of the version of these runs, in a sentence, how it differs. Raises ``AccessDenied`` or ``Transient``."""
     looked, suspects, all_seen = 0, dict[str, MadeEntry | None](), True
-    with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT, thread_name_prefix="look") as pool:
-        for records in _records(runs, ledger):
-            if deadline.passed or len(suspects) >= _MOST:
-                all_seen = False
-                break
-            looked += len(records)
-            found = pool.map(versions.entry_at, [one.path for one in records])
-            suspects |= {one.path: now for one, now in zip(records, found, strict=True) if not _is_like(one, now)}
+    for records in _records(runs, ledger):
+        if deadline.passed or len(suspects) >= _MOST:
+            all_seen = False
+            break
+        looked += len(records)
+        paths = [one.path for one in records]
+        found = side_by_side(versions.entry_at, paths, tuning.CLIENT_OPERATIONS_IN_FLIGHT)
+        suspects |= {one.path: now for one, now in zip(records, found, strict=True) if not _is_like(one, now)}
     differing = _differing(runs, suspects, ledger)
     return _sentence(looked, differing, all_seen=all_seen)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from msgspec import to_builtins
@@ -43,6 +42,7 @@ from fanout.shards.held import look_at_held
 from fanout.shards.made_directories import made_from_row
 from fanout.shards.shard_results import is_to_verify
 from fanout.work.context import Context
+from fanout.work.parallel import side_by_side
 
 _HELD = frozenset(one for one in Reason if one.is_held)
 # The reasons of entries whose remedy moves the ctime that pins them.
@@ -135,14 +135,14 @@ class _Carrier:
 
     def _rows_again(self, absent: list[Outcome]) -> None:
         """Rows of a manifest that the source did not hold: it may by now, and else they fail again."""
-        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="rows") as pool:
-            for outcome, found in zip(absent, pool.map(self._at_source, [one.path for one in absent]), strict=True):
-                if found is not None and found.path == outcome.path:
-                    self._list_again(outcome.path)
-                else:
-                    entry = entry_of(outcome)
-                    self._count(entry)
-                    self._writer.settle(entry, Reason.NOT_AT_SOURCE, outcome.message)
+        there = side_by_side(self._at_source, [one.path for one in absent], LOOKUPS_IN_FLIGHT)
+        for outcome, found in zip(absent, there, strict=True):
+            if found is not None and found.path == outcome.path:
+                self._list_again(outcome.path)
+            else:
+                entry = entry_of(outcome)
+                self._count(entry)
+                self._writer.settle(entry, Reason.NOT_AT_SOURCE, outcome.message)
 
     def _at_source(self, path: str) -> Entry | None:
         try:
@@ -212,9 +212,8 @@ class _Carrier:
         """Copy entries that the earlier run could not read: a look tells whether they are still held."""
         if self._look is None or not entries:
             return
-        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="held") as pool:
-            for entry in pool.map(self._look, entries):
-                self._copy(entry, entry.held)
+        for entry in side_by_side(self._look, entries, LOOKUPS_IN_FLIGHT):
+            self._copy(entry, entry.held)
 
     def _links(self, part: rules.CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from msgspec import Struct
@@ -32,6 +31,7 @@ from fanout.shards.round_records import (
     rounds_done,
     segment_record,
 )
+from fanout.work.parallel import side_by_side
 
 # The fixed cost of a part, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250
@@ -139,8 +139,7 @@ def _half_listed(
     records: Sequence[ListingResults], opened: list[Segment], ledger: Ledger
 ) -> tuple[Sequence[ListingResults], list[Segment]]:
     """A round that was opened and not closed: each of its segments has a record, or is listed now."""
-    with ThreadPoolExecutor(_READS_IN_FLIGHT) as pool:
-        found = list(pool.map(lambda one: ledger.find(keys.segment_key(one.id), SegmentRecord), opened))
+    found = side_by_side(lambda one: ledger.find(keys.segment_key(one.id), SegmentRecord), opened, _READS_IN_FLIGHT)
     frontier = [segment for segment, record in zip(opened, found, strict=True) if record is None]
     frontier += [one for record in found if record is not None for one in record.left]
     return [*records, *(record for record in found if record is not None)], frontier

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 
@@ -33,6 +32,7 @@ from fanout.request.plan import Plan
 from fanout.resuming import rules
 from fanout.shards.made_directories import made_from_row
 from fanout.work.context import Context
+from fanout.work.parallel import side_by_side
 
 # Chosen: entries that one look is about; ListSegment holds them.
 LOOKED_AT_ONCE = 10_000
@@ -64,8 +64,8 @@ def found_there(paths: Iterable[str], destination: Tree) -> dict[str, Entry]:
 
 
 def _looked_up(paths: Sequence[str], find: Find) -> dict[str, Entry]:
-    with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="look") as pool:
-        return {path: entry for path, entry in zip(paths, pool.map(find, paths), strict=True) if entry is not None}
+    found = side_by_side(find, paths, LOOKUPS_IN_FLIGHT)
+    return {path: entry for path, entry in zip(paths, found, strict=True) if entry is not None}
 
 
 def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
@@ -83,8 +83,7 @@ def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
             return entry
         return replace(entry, changed_ns=found.changed_ns)
 
-    with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="pin") as pool:
-        return list(pool.map(pinned, entries))
+    return side_by_side(pinned, entries, LOOKUPS_IN_FLIGHT)
 
 
 FindThere = Callable[[Iterable[str]], dict[str, Entry]]

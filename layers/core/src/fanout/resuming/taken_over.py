@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
 from fanout.resuming.rules import is_still_there
+from fanout.work.parallel import side_by_side
 
 
 class DoneEntry(Struct, frozen=True):
@@ -158,8 +158,8 @@ class TakenOver:
     def _sources(self, unpinned: list[DoneEntry]) -> list[tuple[DoneEntry, Entry | None]]:
         if not unpinned:
             return []
-        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="source") as pool:
-            return list(zip(unpinned, pool.map(self._at_source, [one.entry for one in unpinned]), strict=True))
+        found = side_by_side(self._at_source, [one.entry for one in unpinned], LOOKUPS_IN_FLIGHT)
+        return list(zip(unpinned, found, strict=True))
 
     def _at_source(self, entry: Entry) -> Entry | None:
         """The entry as the source holds it now; ``None`` where a listing has to look."""

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from msgspec import Struct
@@ -49,6 +48,7 @@ from fanout.shards.record import Proven, all_records, read_receipts, read_record
 from fanout.verifying.moved import is_copy_of
 from fanout.verifying.not_holdable import LET_GO
 from fanout.verifying.verify_rules import rules_of
+from fanout.work.parallel import ahead
 
 
 class EarlierPart(Struct, frozen=True):
@@ -81,9 +81,8 @@ def big_files_of(earlier: Ledger) -> Iterator[EarlierBigFile]:
         begun = [one for one in shards if read & {keys.source_id(one.id), keys.verified_id(one.id)}]
         if begun:
             found[key] = [EarlierPart(one.id, *one.blocks) for one in begun if one.blocks is not None]
-    with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="proofs") as threads:
-        for (key, parts), big in zip(found.items(), threads.map(earlier.read_big_file, found), strict=True):
-            yield EarlierBigFile(earlier.run_id, big.entry.path, key, parts)
+    for key, big in ahead(earlier.read_big_file, found, _READS_IN_FLIGHT):
+        yield EarlierBigFile(earlier.run_id, big.entry.path, key, found[key])
 
 
 def earlier_blocks(

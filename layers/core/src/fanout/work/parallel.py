@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from fanout.model.deadline import Deadline
@@ -36,6 +36,12 @@ def ahead(work: Callable[[Item], Done], items: Iterable[Item], threads: int) -> 
         while queue:
             first, future = queue.popleft()
             yield first, future.result()
+
+
+def side_by_side(work: Callable[[Item], Done], items: Iterable[Item], threads: int) -> list[Done]:
+    """The results of all items, in the items' order; each error is raised once all have ended."""
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 def work_on(

@@ -7,7 +7,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain, islice
 
@@ -16,6 +15,7 @@ from fanout.adapters.posix.fencing.own import MARK
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
+from fanout.work.parallel import side_by_side
 from fanout.work.progress import FILES, moved
 
 # Entries of a directory that are held in memory; it is read again for those after them.
@@ -143,8 +143,7 @@ def _removed(above: int, name: str, keep: Collection[str], look: Callable[[int],
         entries = [one for one in entries if one.name not in marks]
         for start in range(0, len(entries), _OPEN_AT_ONCE):
             _empty_each(directory, entries[start : start + _OPEN_AT_ONCE])
-        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-            whole = all(list(pool.map(lambda entry: _is_gone(lambda: _remove_first(directory, entry)), entries)))
+        whole = all(side_by_side(lambda one: _is_gone(lambda: _remove_first(directory, one)), entries, _OPEN_AT_ONCE))
         if whole and not keep:  # last: another attempt finds by them that it may go on
             for mark in marks:
                 with suppress(OSError):
@@ -173,9 +172,8 @@ def _empty_each(directory: int, entries: Iterable[os.DirEntry[str]]) -> None:
             remove_tree(*one)
 
     try:
-        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:  # which ends before they are closed
-            found = list(pool.map(look, [entry for entry in entries if entry.is_dir(follow_symlinks=False)]))
-            list(pool.map(empty, chain.from_iterable(found)))
+        found = side_by_side(look, [entry for entry in entries if entry.is_dir(follow_symlinks=False)], _OPEN_AT_ONCE)
+        side_by_side(empty, chain.from_iterable(found), _OPEN_AT_ONCE)
     finally:
         for below in opened:
             os.close(below)

@@ -12,7 +12,6 @@ import itertools
 import os
 import threading
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from fanout.model.errors import FanoutError, ItemError, Superseded
 from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of
+from fanout.work.parallel import side_by_side
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
@@ -184,8 +184,7 @@ class Staging:
             with os.scandir(run) as found:
                 names = [one.name for one in found if one.is_dir(follow_symlinks=False)]
             attempts = [name for name in names if not name.startswith(LATER)]
-            with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-                list(pool.map(lambda name: remove_directory(run, name), attempts))
+            side_by_side(lambda name: remove_directory(run, name), attempts, tuning.CLIENT_OPERATIONS_IN_FLIGHT)
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""

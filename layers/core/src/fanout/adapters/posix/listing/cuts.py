@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
 from fanout.adapters.cuts.cuts import Contents, Level, Mark, Survey
@@ -13,6 +12,7 @@ from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
+from fanout.work.parallel import side_by_side
 
 # Chosen: names of one directory that are kept as possible cuts; of more, every second, fourth and so on by a hash.
 SAMPLE = 4096
@@ -29,11 +29,10 @@ def cuts_of_directories(directories: Directories, root: str, segment: Segment, w
         except (OSError, ItemError):
             return Contents([])  # the listing comes to it and says so
 
-    with ThreadPoolExecutor(tuning.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
-        while together := survey.next(min(left, tuning.CUT_PROBES_AT_ONCE)):
-            left -= len(together)
-            for level, contents in zip(together, threads.map(look, together), strict=True):
-                survey.add(level, contents)
+    while together := survey.next(min(left, tuning.CUT_PROBES_AT_ONCE)):
+        left -= len(together)
+        for level, contents in zip(together, side_by_side(look, together, tuning.CUT_PROBES_AT_ONCE), strict=True):
+            survey.add(level, contents)
     return survey.cuts()
 
 

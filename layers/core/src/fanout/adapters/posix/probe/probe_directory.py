@@ -12,7 +12,6 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
+from fanout.work.parallel import side_by_side
 
 MARKER = "of-a-probe"
 MARKER_TEXT = b"fanout probe: the next one removes this directory\n"
@@ -213,9 +213,8 @@ def _remove(above: int, name: str, owner: int | None) -> None:
         problem = against_owner(os.fstat(directory), owner_here(directory) if owner is None else owner)
         if problem:
             raise PermissionError(errno.EPERM, f"{name} {problem}")
-        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-            children = [child for child in os.listdir(directory) if child != MARKER]
-            list(pool.map(lambda child: _remove_tree(directory, child), children))
+        children = [child for child in os.listdir(directory) if child != MARKER]
+        side_by_side(lambda child: _remove_tree(directory, child), children, tuning.CLIENT_OPERATIONS_IN_FLIGHT)
         with suppress(FileNotFoundError):
             os.unlink(MARKER, dir_fd=directory)
     finally:

@@ -6,7 +6,6 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.adapters.posix.removal import is_removed, is_unlinked, some_of
 from fanout.facts import tuning
 from fanout.model.deadline import Deadline
+from fanout.work.parallel import side_by_side
 
 # Entries of a directory that are held in memory, and after which the clock is looked at.
 _AT_ONCE = 256
@@ -32,14 +32,15 @@ def remove_retired(above: int, name: str, deadline: Deadline, look: Callable[[],
     except FileNotFoundError:
         return True
     try:
-        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT, thread_name_prefix="retired") as pool:
-            staying: set[str] = set()
-            while entries := some_of(top, _AT_ONCE, staying):
-                if deadline.passed:
-                    return False
-                look()
-                gone = pool.map(lambda entry: _remove(top, entry, deadline), entries)
-                staying.update(entry.name for entry, is_gone in zip(entries, gone, strict=True) if not is_gone)
+        staying: set[str] = set()
+        while entries := some_of(top, _AT_ONCE, staying):
+            if deadline.passed:
+                return False
+            look()
+            gone = side_by_side(
+                lambda entry: _remove(top, entry, deadline), entries, tuning.CLIENT_OPERATIONS_IN_FLIGHT
+            )
+            staying.update(entry.name for entry, is_gone in zip(entries, gone, strict=True) if not is_gone)
     finally:
         os.close(top)
     with suppress(FileNotFoundError):
