@@ -1,4 +1,4 @@
-"""What ``fanout estimate`` does with what was typed: a run on paper, or one that has ended at other settings."""
+"""Carries out ``fanout estimate``: a run on paper, or one that has ended at other settings."""
 
 from __future__ import annotations
 
