@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import count
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from fanout.facts import tuning
 from fanout.model.deadline import Deadline
@@ -39,59 +39,76 @@ def overlap_on(
     ``admit`` says whether an item may begin, at once or after a wait. A thread with items under way continues
     those instead of waiting, because an answer that no thread receives is broken off.
     """
-    queue = iter(items)
-    lock = threading.Lock()
-    stop = threading.Event()
-    done: deque[tuple[int, Done]] = deque()
-    at_work: list[None] = []
-    ended, known = count(1), 0
+    overlap = _Overlap(items, work, may_wait, deadline, unfinished, admit)
+    yield from done_by_threads(overlap.run, most_threads, overlap.done, overlap.stop)
 
-    def take() -> tuple[int, Item] | None:
-        with lock:
-            return None if stop.is_set() or deadline.passed else next(queue, None)
 
-    def goes_on(item: tuple[int, Item], steps: Generator[None, None, Done]) -> bool:
-        nonlocal known
-        try:
-            next(steps)
-        except StopIteration as end:
-            done.append((item[0], end.value))
-        except TimeUp:
-            unfinished.append(item)
-        else:
-            return True
-        known = next(ended)
-        return False
+class _Overlap(Generic[Item, Done]):
+    """The items of ``overlap_on``, as all its threads share them."""
 
-    def run() -> None:
+    def __init__(
+        self,
+        items: Iterable[tuple[int, Item]],
+        work: Operation[Item, Done],
+        may_wait: Callable[[Item], bool],
+        deadline: Deadline,
+        unfinished: list[tuple[int, Item]],
+        admit: Callable[[Item, bool], bool],
+    ) -> None:
+        self._queue, self._work, self._may_wait = iter(items), work, may_wait
+        self._deadline, self._unfinished, self._admit = deadline, unfinished, admit
+        self._lock = threading.Lock()
+        self.stop = threading.Event()
+        self.done: deque[tuple[int, Done]] = deque()
+        self._threads: list[None] = []
+        self._ended, self._known = count(1), 0
+
+    def run(self) -> None:
+        """The work of one thread."""
         waiting: deque[tuple[tuple[int, Item], Generator[None, None, Done]]] = deque()
-        at_work.append(None)
+        self._threads.append(None)
         try:
-            item = take()
+            item = self._take()
             while item is not None or waiting:
-                waits = item is not None and may_wait(item[1])
-                full = item is None or (waits and len(waiting) >= under_way_of_a_thread(len(at_work), known))
-                if full or (waiting and item is not None and not admit(item[1], False)):
+                waits = item is not None and self._may_wait(item[1])
+                full = item is None or (
+                    waits and len(waiting) >= under_way_of_a_thread(len(self._threads), self._known)
+                )
+                if full or (waiting and item is not None and not self._admit(item[1], False)):
                     first, steps = waiting.popleft()
-                    if goes_on(first, steps):
+                    if self._goes_on(first, steps):
                         waiting.append((first, steps))
                     continue
-                if item is None or (not waiting and not admit(item[1], True)):
+                if item is None or (not waiting and not self._admit(item[1], True)):
                     return
-                steps = work(item[1])
-                while goes_on(item, steps):
+                steps = self._work(item[1])
+                while self._goes_on(item, steps):
                     if waits:
                         waiting.append((item, steps))
                         break
-                item = take()
+                item = self._take()
         except BaseException:
-            stop.set()
+            self.stop.set()
             raise
         finally:
             for _, steps in waiting:
                 steps.close()
 
-    yield from done_by_threads(run, most_threads, done, stop)
+    def _take(self) -> tuple[int, Item] | None:
+        with self._lock:
+            return None if self.stop.is_set() or self._deadline.passed else next(self._queue, None)
+
+    def _goes_on(self, item: tuple[int, Item], steps: Generator[None, None, Done]) -> bool:
+        try:
+            next(steps)
+        except StopIteration as end:
+            self.done.append((item[0], end.value))
+        except TimeUp:
+            self._unfinished.append(item)
+        else:
+            return True
+        self._known = next(self._ended)
+        return False
 
 
 def under_way_of_a_thread(threads: int, done: int) -> int:
