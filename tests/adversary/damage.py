@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from tests.adversary.lab import Lab
+from tests.adversary.rates import BODIES, NOT_VALID
 from tests.adversary.script import Change
 
 
 def damage(lab: Lab, change: Change) -> None:
-    """An object of a run's ledger is gone, cut short, or has a byte that is another."""
+    """An object of a run's ledger is gone, cut short, or has a byte that is another; or its limits are not valid."""
     with lab.conductor.paused():
         store = lab.store.plain
+        if change.what == NOT_VALID:
+            store.put(f"runs/{change.path}/{NOT_VALID}", BODIES[change.seed % len(BODIES)])
+            lab.conductor.told[f"ledger: {change.what}"] += 1
+            return
         keys = [key for key in store.list("runs/r1/") if key.removeprefix("runs/r1/").startswith(change.path)]
         if not keys:
             return

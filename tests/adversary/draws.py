@@ -8,6 +8,7 @@ from typing import Any
 from tests.adversary.limited import limited
 from tests.adversary.lost_comparisons import lost_comparison
 from tests.adversary.manifests import written_anew
+from tests.adversary.rates import rates_written
 from tests.adversary.script import Act, Spec
 from tests.adversary.sleepers import half_made
 from tests.adversary.swapped import with_swappers
@@ -25,4 +26,5 @@ def more_draws(
     acts = limited(Random(f"limited {seed}"), options, acts)
     acts = with_swappers(Random(f"swappers {seed}"), direction, source, options, acts)
     acts = upgraded(Random(f"upgraded {seed}"), acts)
-    return lost_comparison(Random(f"lost comparison {seed}"), acts)
+    acts = lost_comparison(Random(f"lost comparison {seed}"), acts)
+    return rates_written(Random(f"rates written {seed}"), acts)
