@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,14 @@ import pytest
 from tests.adversary.runner import carry_out
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
 from tests.adversary.swappers import SWAP_PRIVATE
+from tests.support.long import drawn
 
 SOURCE = (Spec("d", "directory", mode=0o755), Spec("d/f", size=900, seed=1), Spec("d/e/g", size=60_000, seed=2))
+CASES = list(product((False, True), ("d", "d/e"), (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS), ("copy/any", "finish/any")))
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the files of a plain user are his own")
 
 
-@pytest.mark.parametrize("kind", ["copy/any", "finish/any"])
-@pytest.mark.parametrize("direction", [S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS])
-@pytest.mark.parametrize("path", ["d", "d/e"])
-@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize(("there", "path", "direction", "kind"), drawn(CASES, 3))
 def test_a_private_directory_stays_private(direction: str, kind: str, path: str, there: bool, tmp_path: Path) -> None:
     ended = set()
     kind = kind.replace("copy", "unpack") if direction == TWO_MOUNTS else kind
