@@ -81,7 +81,8 @@ FOOT = """
   operation and 32 KiB for a file's data; a listing is 256 bytes an entry and 16 KiB a directory. Other modes meter
   nothing.
 - S3: a request or two for each object, and one for each 8 MiB of large ones; deletions are free.
-- Lambda: the functions' seconds times 1.77 GB, also while they wait.
+- Lambda: the functions' seconds times 1.77 GB, also while they wait. A stack with `Architecture=x86_64` reckons with
+  $0.0000166667 a GB-second.
 - A shard of about a minute takes four states and thirteen requests to the work bucket, six more for its
   [progress](../reference/commands.md#watching-a-run).
 - A small run is three functions. A cold one is taken to begin in {cold:g} s, a warm one in {warm:g} s, a request to

@@ -109,3 +109,12 @@ def test_a_plan_holds_the_size_of_the_stacks_functions() -> None:
     world.function = FunctionSize(1_800, 3_538)
     world.plan(REQUEST)
     assert world.ledger.read_plan().request.function == world.function
+
+
+def test_the_price_of_a_function_is_that_of_its_processor_unless_the_stack_says_another() -> None:
+    def price(**environment: str) -> float:
+        return prices_with(settings_from({"FANOUT_WORK_BUCKET": "w", **environment}).prices)["lambda_gb_second"]
+
+    assert price() == price(FANOUT_ARCHITECTURE="arm64") == pytest.approx(0.0000133334)
+    assert price(FANOUT_ARCHITECTURE="x86_64") == pytest.approx(0.0000166667)
+    assert price(FANOUT_ARCHITECTURE="x86_64", FANOUT_PRICES='{"lambda_gb_second": 0.5}') == 0.5

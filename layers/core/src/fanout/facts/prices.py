@@ -53,6 +53,10 @@ PRICES: Mapping[str, Price] = {
 }
 
 
+# What differs by the architecture of the functions, as Lambda names it.
+OF_ARCHITECTURES: Mapping[str, Mapping[str, float]] = {"arm64": {}, "x86_64": {"lambda_gb_second": 0.0000166667}}
+
+
 def prices_with(overrides: Mapping[str, float]) -> dict[str, float]:
     """The dollars of every price, those of the table unless they are overridden."""
     return {name: overrides.get(name, price.dollars) for name, price in PRICES.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from fanout.facts.prices import OF_ARCHITECTURES
 from fanout.model.errors import InvalidRequest
 from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 from fanout.request.parts.limits import FunctionSize
@@ -79,7 +80,10 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         data_endpoint=data_endpoint,
         file_systems=json.loads(environment.get("FANOUT_FILE_SYSTEMS", "{}")),
         efs_url=environment.get("AWS_ENDPOINT_URL_EFS") or environment.get("AWS_ENDPOINT_URL", ""),
-        prices=json.loads(environment.get("FANOUT_PRICES", "{}")),
+        prices={
+            **OF_ARCHITECTURES[environment.get("FANOUT_ARCHITECTURE", "arm64")],
+            **json.loads(environment.get("FANOUT_PRICES", "{}")),
+        },
         metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
         states_url=environment.get("AWS_ENDPOINT_URL_SFN") or environment.get("AWS_ENDPOINT_URL", ""),
         state_machine=environment.get("FANOUT_STATE_MACHINE", ""),
