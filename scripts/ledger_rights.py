@@ -76,7 +76,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     "index/*": ("ListSegment",),
     "links/*": ("ListSegment", "PartitionShards", "BeginDeletion"),
     keys.LINKS: ("PartitionShards",),
-    keys.SHARDS: ("PartitionShards",),
+    f"{keys.SHARDS}*": ("PartitionShards",),
     keys.FORECAST: ("PartitionShards",),
     keys.BIG_FILES: ("PartitionShards",),
     keys.PACING + "*": ("PartitionShards", "PaceCopy"),
@@ -98,7 +98,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.SOURCE_WITHDRAWN: _WITHDRAW,
     keys.PUBLISHED: ("FinishTree",),
     keys.SEALED: ("FinishTree",),
-    keys.DELETIONS: ("BeginDeletion",),
+    f"{keys.DELETIONS}*": ("BeginDeletion",),
     keys.DELETED_DIRECTORIES: ("BeginDeletion",),
     "deletions/*": ("ListSegment",),
     # What a move is to delete; the shards of a sync are of its listing.

@@ -26,7 +26,7 @@ ONE_FILE = {
     "ListOneSegment": (10, 8),
     "GatherSegments": (6, 4),
     "PartitionShards": (20, 4),
-    "CopyShard": (9, 5),
+    "CopyShard": (10, 5),
     "FinishTree": (26, 5),
     "SummariseTransfer": (34, 6),
 }

@@ -29,8 +29,8 @@ def begin_deletion(context: Context) -> Json:
     if note:
         ledger.whole_run().note("delete", [note])
     ledger.write(keys.DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
-    files = [one for one in deletions if not one.directories]
-    ledger.write_documents(keys.DELETIONS, files)
+    files = [one.shard for one in deletions if not one.directories]
+    ledger.write_items(keys.DELETIONS, files, lambda shard: Deletion(shard, directories=False))
     ledger.whole_run().begin("delete", context.clock.now())
     return {
         "count": len(files),

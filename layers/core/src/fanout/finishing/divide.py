@@ -55,13 +55,23 @@ class ClosedFile(Struct, frozen=True):
 
 
 class FinishShard(Struct, frozen=True, omit_defaults=True):
-    """The work of one FinishShard; ``directories`` are files in groups, of which a later file has newer attributes."""
+    """The work of one FinishShard; ``directories`` are files in groups, of which a later file has newer attributes.
+
+    ``page`` is the page of its round that holds it.
+    """
 
     id: PlainName
     big_files: tuple[str, ...] = ()
     links: tuple[LinkRange, ...] = ()
     directories: tuple[tuple[MadeFile, ...], ...] = ()
     closed: tuple[ClosedFile, ...] = ()
+    page: int = 0
+
+
+class FinishItem(Struct, frozen=True):
+    """An item of what FinishShards reads."""
+
+    shard: FinishShard
 
 
 class ToFinish(Struct, frozen=True):

@@ -12,6 +12,7 @@ from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import (
     ClosedFile,
+    FinishItem,
     FinishShard,
     LinkRange,
     ToFinish,
@@ -37,12 +38,6 @@ from fanout.work.context import Context
 from fanout.work.facts import Facts, asked
 from fanout.work.parallel import ahead
 from fanout.work.roots import made_by_run
-
-
-class FinishItem(Struct, frozen=True):
-    """An item of what FinishShards reads."""
-
-    shard: FinishShard
 
 
 class FinishRound(Struct, frozen=True):
@@ -117,7 +112,7 @@ def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
 
 def last_round(ledger: Ledger) -> FinishRound | None:
     """The last round that was written; none where one function finishes all. Raises ``LedgerBroken``."""
-    number = sum(1 for _ in ledger.keys(keys.FINISH_ROUNDS)) - 1
+    number = sum(key.endswith(".json") for key in ledger.keys(keys.FINISH_ROUNDS)) - 1
     return None if number < 0 else _read_round(number, ledger)
 
 
@@ -144,8 +139,7 @@ def next_round(last: FinishRound, plan: Plan, ledger: Ledger) -> FinishRound | N
 def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> FinishRound | None:
     if not shards:
         return None
-    ledger.write_documents(keys.finish_round_key(number), map(FinishItem, shards))
-    return FinishRound(number, shards)
+    return FinishRound(number, ledger.write_items(keys.finish_round_key(number), shards, FinishItem))
 
 
 def _closed_left(last: FinishRound, ledger: Ledger) -> list[ClosedFile]:

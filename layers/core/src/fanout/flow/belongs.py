@@ -2,15 +2,16 @@
 
 Whoever may invoke a function can send, while a run works, an event of another kind of run, or one that names a part
 that the run never cut. Each step of a planned run has a row in ``RUNS``, which says the runs that have it; a step that
-works on a part which decides what is listed or deleted has one in ``PARTS`` too, which holds it against the
-document that the state before wrote. Both are asked while the task begins to read: see ``own_run``.
+works on a part, a segment or a shard, has one in ``PARTS`` too, which holds it against the list that the state before
+wrote. Both are asked while the task begins to read: see ``own_run``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from fanout.flow import events
+from fanout.flow import calls, events
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -18,6 +19,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion
 from fanout.request.plan import Plan
+from fanout.shards.partitioned import MapItem
 from fanout.shards.round_records import round_of
 
 
@@ -98,12 +100,29 @@ def _check_segment(event: Json, ledger: Ledger) -> None:
         raise _not_of_the_run("segment", segment.id, key)
 
 
+def _check_shard(event: Json, ledger: Ledger) -> None:
+    """Hold a shard against what PartitionShards cut."""
+    shard = events.shard_of(event)
+    _check_item(shard, keys.SHARDS, MapItem, ledger)
+
+
 def _check_deletion(event: Json, ledger: Ledger) -> None:
     """Hold a shard against what BeginDeletion wrote once its guard had passed."""
     shard = events.shard_of(event)
-    found = ledger.find_row(keys.DELETIONS, Deletion, lambda row: row["shard"]["id"] == shard.id)
+    _check_item(shard, keys.DELETIONS, Deletion, ledger)
+
+
+def _check_finish(event: Json, ledger: Ledger) -> None:
+    """Hold a shard of finishing against its round, as FinishTree divided the tree."""
+    shard = events.part_of(event, "shard", calls.load("finishing.divide:FinishShard"))
+    key = keys.finish_round_key(round_of(shard.id))
+    _check_item(shard, key, calls.load("finishing.divide:FinishItem"), ledger)
+
+
+def _check_item(shard: Any, key: str, kind: type[Any], ledger: Ledger) -> None:
+    found = ledger.find_item(key, kind, shard.id, shard.page)
     if found is None or found.shard != shard:
-        raise _not_of_the_run("shard", shard.id, keys.DELETIONS)
+        raise _not_of_the_run("shard", shard.id, key)
 
 
 # The part in the event of a step, which the run must have written in all its fields.
@@ -111,6 +130,9 @@ PARTS: dict[str, Callable[[Json, Ledger], None]] = {
     "ListSegment": _check_segment,
     "ListOneSegment": _check_segment,
     "ListDestination": _check_segment,
+    **dict.fromkeys(("CopyShard", "PackShard", "UnpackShard", "DigestDestination", "RecordShardFailure"), _check_shard),
+    **dict.fromkeys(("DigestShard", "VerifyShard"), _check_shard),
+    "FinishShard": _check_finish,
     "LookAtSource": _check_deletion,
     "DeleteShard": _check_deletion,
 }

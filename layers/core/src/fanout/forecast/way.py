@@ -81,11 +81,11 @@ SEGMENT = Overhead(gets=6, puts=4, calls=1, transitions=2)
 RUNS = {
     "copy": Overheads(
         Overhead(gets=38, puts=34, calls=5, transitions=11),
-        Overhead(gets=8, puts=6, calls=1, transitions=4),
+        Overhead(gets=9, puts=6, calls=1, transitions=4),
     ),
     "verify": Overheads(
         Overhead(gets=18, puts=18, calls=4, transitions=5),
-        Overhead(gets=6, puts=5, calls=1, transitions=4),
+        Overhead(gets=7, puts=5, calls=1, transitions=4),
     ),
 }
 AROUND_SHARDS = {"copy": Overhead(gets=1, transitions=9), "verify": Overhead(transitions=4)}
@@ -96,9 +96,9 @@ TO_MOUNT = {
 }
 FROM_MOUNT = Overheads(Overhead(gets=3), Overhead(gets=1))
 BETWEEN_MOUNTS = {
-    "copy": Overheads(Overhead(gets=23, calls=2, transitions=4), Overhead(gets=12, puts=6, calls=1, transitions=1)),
+    "copy": Overheads(Overhead(gets=23, calls=2, transitions=4), Overhead(gets=13, puts=6, calls=1, transitions=1)),
     "verify": Overheads(
-        Overhead(gets=30, puts=6, calls=2, transitions=4), Overhead(gets=8, puts=2, calls=1, transitions=2)
+        Overhead(gets=30, puts=6, calls=2, transitions=4), Overhead(gets=9, puts=2, calls=1, transitions=2)
     ),
 }
 # By function of a run that goes the short way to a mount, and leaves an index; of each shard but its first.

@@ -84,6 +84,11 @@ NOTES = "notes/"
 UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
 
 
+def page_key(key: str, page: int) -> str:
+    """The page of a list that a Map reads; page 0 is the list itself."""
+    return f"{key}-{page:04d}" if page else key
+
+
 class Key:
     """The key of a part, by what it is of: its parts in their order, as ``segment_id`` and ``number``."""
 

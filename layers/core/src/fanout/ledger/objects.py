@@ -9,11 +9,12 @@ Objects expire in no order, and an object may be truncated, changed or another's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.documents import AnotherVersion, D, document_of, document_row
@@ -23,6 +24,9 @@ from fanout.model.errors import LedgerBroken, NotFound
 from fanout.ports.store import WorkStore
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
+# Chosen: a function reads a page for one row of it. More than 64 KiB take S3 longer than the request.
+PAGE_BYTES = 64 * 1024
 # Errors of a decoded value that is not what its reader expects.
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MsgspecError)
 ANOTHERS = "was written by somebody else, and is not replaced"
@@ -120,6 +124,25 @@ class LedgerObjects:
         with self.decoding(key):
             return convert(rows, list[kind])  # type: ignore[valid-type]
 
+    def write_items(self, key: str, shards: Sequence[S], item: Callable[[S], Struct]) -> list[S]:
+        """Write a list that a Map reads, an item for each shard; returns the shards, each with its ``page``.
+
+        A long list is also written in pages, so that a function that is sent a shard finds the row without reading all.
+        """
+        pages = list(_pages(shards))
+        first = 1 if len(pages) > 1 else 0  # the list itself is the only one
+        pages = [[replace(one, page=number) for one in page] for number, page in enumerate(pages, first)]
+        for number, page in enumerate(pages, first):
+            if number:
+                self.write_documents(keys.page_key(key, number), map(item, page))
+        paged = [one for page in pages for one in page]
+        self.write_documents(key, map(item, paged))
+        return paged
+
+    def find_item(self, key: str, kind: type[D], shard_id: str, page: int) -> D | None:
+        """The item of a shard on a page of such a list; ``None`` if it is not there. Raises ``LedgerBroken``."""
+        return self.find_row(keys.page_key(key, page), kind, lambda row: row["shard"]["id"] == shard_id)
+
     def find_row(self, key: str, kind: type[D], is_it: Callable[[Any], bool]) -> D | None:
         """The first of such a list that it is; ``None`` if none is. Raises ``LedgerBroken``."""
         rows = self.read_json(key)
@@ -195,3 +218,17 @@ class LedgerObjects:
 
     def has(self, key: str) -> bool:
         return key in set(self.keys(key))
+
+
+def _pages(rows: Iterable[S]) -> Iterator[list[S]]:
+    """The rows in their order, so many on a page that it has about ``PAGE_BYTES``."""
+    page: list[S] = []
+    size = 0
+    for row in rows:
+        page.append(row)
+        size += len(repr(row))
+        if size >= PAGE_BYTES:
+            yield page
+            page, size = [], 0
+    if page:
+        yield page

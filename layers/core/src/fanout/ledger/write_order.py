@@ -30,6 +30,7 @@ _WAVES: Final = {
     keys.NOTES: _FIRST,
     keys.LINKS: _FIRST,
     keys.BIG_FILES: _FIRST,
+    f"{keys.SHARDS}-": _FIRST,
     keys.SHARDS: _THIRD,
     keys.FINISHED: _THIRD,
     keys.SUMMARY: _LAST,

@@ -103,6 +103,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     ``held`` is what holds its entries, and must be made to give them back first; empty for nothing.
     ``linked``: the published version holds its entries as they are, so that the new one gets names of their files.
     ``done``: an earlier run copied its entries and did not verify them, so that this one only verifies them.
+    ``page`` is the page of its list that holds it: see ``LedgerObjects.write_items``.
     """
 
     id: PlainName
@@ -114,6 +115,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     held: str = field(default="", name="archive")
     linked: bool = False
     done: bool = False
+    page: int = 0
 
     @property
     def lot(self) -> Lot:

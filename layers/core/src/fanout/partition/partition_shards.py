@@ -64,7 +64,7 @@ def partition_shards(context: Context) -> Json:
     if not ledger.is_verification:
         functions = _forecast(work_in(shards, tree, plan, ledger), chosen, plan, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(list(tree.big_files)))
-    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
+    shards = ledger.write_items(keys.SHARDS, shards, MapItem)
     copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
     if shards and not plan.request.course.plans:
         context.begin(plan.request.course.work)
