@@ -29,7 +29,7 @@ from fanout.ledger import kept_store
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
-from fanout.ports.aws import Execution
+from fanout.ports.aws import Entered, Execution
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
@@ -87,6 +87,7 @@ class Lab:
         self.clock = LabClock()
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
+        self.at: dict[str, Entered] = {}
         self.watching: Callable[[Any, str], AbstractContextManager[None]] = lambda machine, state: nullcontext()
         self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys, tells=not script.jobs)
         self.s3 = LyingS3(self.truth, self.conductor, WORK)
@@ -144,6 +145,10 @@ class Lab:
         """See ``ports.aws.ExecutionReader``: it was started with what its function is given."""
         name = execution.rpartition(":")[2]
         return Execution("", name, name in self.going, AnyRequest())
+
+    def entered(self, execution: str) -> Entered:
+        """See ``ports.aws.ExecutionReader``."""
+        return self.at[execution.rpartition(":")[2]]
 
     def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
         ledger = Ledger(as_role(self.store, state) if kept is None else kept, run_id, prefix)

@@ -19,6 +19,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
+from fanout.ports.aws import Entered
 from fanout.ports.store import WorkStore
 from fanout.work.context import Context
 from tests.adversary.conductor import Attempt, Killed, Running
@@ -106,6 +107,7 @@ class Machine:
         self._prefix = run_prefix(act.run)
         self._again: tuple[str, Json] | None = None
         self.sent: list[tuple[str, Json]] = []
+        self.forged: list[str] = []
         self._entered: Counter[str] = Counter()
         self._sleeper: Sleeper | None = None
         self._asleep: list[Sleeper] = []
@@ -179,6 +181,7 @@ class Machine:
         for one in self._asleep:
             one.tasks -= 1
         self._wake([one for one in self._asleep if one.tasks <= 0])
+        self.lab.at[self.run_id] = Entered(name, deepcopy(event.get("state")))
         self._again = name, event
         self.sent.append((name, deepcopy(event)))
         try:
@@ -292,17 +295,18 @@ class Machine:
         if self._again is not None:
             self.again(*self._again, attempt)
 
-    def again(self, name: str, event: Json, attempt: Attempt) -> None:
-        """Carry out a task by an event that nobody waits for the answer of, in the middle of the one at work."""
+    def again(self, name: str, event: Json, attempt: Attempt) -> bool:
+        """Whether a task is carried out by an event whose answer nobody waits for, in the middle of the one at work."""
         faults, self.running.faults = self.running.faults, []
         try:
             self._attempt(name, event)
         except FanoutError:
-            return  # nobody waits for its answer
+            return False
         except Exception as error:  # noqa: BLE001 - it is what is looked for
             self._unnamed(attempt.state, error)
         finally:
             self.running.faults = faults
+        return True
 
     def _unnamed(self, state: str, error: Exception) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]

@@ -17,6 +17,7 @@ from tests.adversary.caches import client_of
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
+from tests.adversary.forged_events import send_forged
 from tests.adversary.lab import laboratory
 from tests.adversary.limited import Proofs, judge_limit, opened_of
 from tests.adversary.machine import Endless, Machine
@@ -278,6 +279,8 @@ class Experiment(Scene):
             machine.twice(attempt)
         elif fault.what == "stray event":
             machine.again(*stray(fault.seed, machine.sent), attempt)
+        elif fault.what == "forged event":
+            send_forged(fault.seed, machine, attempt)
         elif fault.what == "oversleep":
             machine.oversleep(fault.seed)
         elif fault.what == "freeze":

@@ -11,7 +11,7 @@ import pytest
 from fanout.adapters.aws import control_plane
 from fanout.adapters.aws.step_functions import StepFunctionsExecutions
 from fanout.model.errors import AccessDenied, InvalidRequest, NotFound, Throttled, Transient
-from fanout.ports.aws import Execution
+from fanout.ports.aws import Entered, Execution
 from tests.contract.scripted_server import RESET, STALL, ScriptedServer, answer
 from tests.support.s3_servers import S3Server
 
@@ -159,3 +159,32 @@ def test_without_credentials_it_says_so(server: ScriptedServer, monkeypatch: pyt
     boto3.setup_default_session()
     with pytest.raises(AccessDenied, match="credentials"):
         executions(server.url).running(ARN)
+
+
+def of_history(*events: dict[str, Any], more: str = "") -> bytes:
+    page: dict[str, Any] = {"events": [{"timestamp": 1.0, "id": 1, **event} for event in events]}
+    return answer(200, json.dumps({**page, "nextToken": more} if more else page).encode())
+
+
+ENTERED = {
+    "type": "TaskStateEntered",
+    "stateEnteredEventDetails": {"name": "Last", "input": '{"run": {"id": "\\u00e4"}}'},
+}
+
+
+def test_the_state_that_it_entered_last_is_looked_for_behind_the_attempts_at_it(server: ScriptedServer) -> None:
+    attempts = [{"type": one} for one in ("TaskStarted", "TaskScheduled", "TaskFailed")]
+    older = {"type": "TaskStateEntered", "stateEnteredEventDetails": {"name": "Before", "input": "{}"}}
+    server.script = [of_history(*attempts, more="x"), of_history(ENTERED, older)]
+    assert executions(server.url).entered(ARN) == Entered("Last", {"run": {"id": "ä"}})
+    body = json.loads(server.bodies[0])
+    assert body["reverseOrder"] is True and body["executionArn"] == ARN
+
+
+def test_an_execution_that_shows_no_state_has_entered_none(server: ScriptedServer) -> None:
+    server.script = [of_history({"type": "ExecutionStarted"})]
+    with pytest.raises(NotFound):
+        executions(server.url).entered(ARN)
+    server.script = [answer(200, b'{"events": [{"stateEnteredEventDetails": {"name": "Last", "input": "{"}}]}')]
+    with pytest.raises(Transient, match="cannot be read"):
+        executions(server.url).entered(ARN)

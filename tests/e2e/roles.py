@@ -87,6 +87,7 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
         QueueUrl=client("sqs").meta.endpoint_url + f"/000000000000/{arn.rpartition(':')[2]}", MaxNumberOfMessages=1
     ),
     "states:DescribeExecution": lambda client, arn: client("stepfunctions").describe_execution(executionArn=arn),
+    "states:GetExecutionHistory": lambda client, arn: client("stepfunctions").get_execution_history(executionArn=arn),
     "states:DescribeMapRun": lambda client, arn: client("stepfunctions").describe_map_run(mapRunArn=arn),
     "states:ListMapRuns": lambda client, arn: client("stepfunctions").list_map_runs(executionArn=arn),
     "states:StartExecution": lambda client, arn: client("stepfunctions").start_execution(

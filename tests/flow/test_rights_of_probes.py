@@ -14,11 +14,12 @@ from fanout.flow.walker import StateFailed, Walker
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied
-from fanout.ports.aws import Execution
+from fanout.ports.aws import Entered, Execution
 from tests.functions.kinds_of_runs import WORK
 from tests.support.actions import Need
 from tests.support.definitions import definition
 from tests.support.deployed import RIGHTS
+from tests.support.flow import OwnExecution
 from tests.support.memory_store import MemoryStore
 from tests.support.probes import MIB, ProbeWorld, Simulated
 from tests.support.rights import Asking
@@ -43,6 +44,14 @@ class AskingExecutions:
             self.denied.append((self.role, need))
             raise AccessDenied("DescribeExecution", execution, "allow it")
         return Execution(MACHINE, PROBE, True, REQUEST)
+
+    def entered(self, execution: str) -> Entered:
+        """See ``ports.aws.ExecutionReader``."""
+        need = Need("states:GetExecutionHistory", execution)
+        if not RIGHTS.allows(self.role, need):
+            self.denied.append((self.role, need))
+            raise AccessDenied("GetExecutionHistory", execution, "allow it")
+        return OwnExecution(PROBE).entered(execution)
 
     def running(self, execution: str) -> bool:
         """See ``ports.aws.Executions``."""

@@ -100,7 +100,8 @@ def invoke(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> Invoke:
             patch.setenv("FANOUT_STATE_MACHINE", machine_of(execution))
             clients.settings.cache_clear()
             try:
-                with started(execution, event.get("request", {})):
+                at = HandlerFlow.at.get(run_id, (event.get("step", name), event.get("state")))
+                with started(execution, event.get("request", {}), at):
                     return call(name, event)
             finally:
                 clients.settings.cache_clear()

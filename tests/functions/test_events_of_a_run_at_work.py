@@ -85,10 +85,10 @@ class Forger:
     def __init__(self, flow: HandlerFlow, s3: Any, mount: Path) -> None:
         self.flow, self.s3, self.mount, self.said = flow, s3, mount, list[str]()
 
-    def send(self, name: str, event: Json) -> None:
+    def send(self, name: str, event: Json, says: str = REFUSED) -> None:
         """Send one."""
         before = seen(self.s3, self.mount)
-        with pytest.raises(FanoutError, match=REFUSED) as caught:
+        with pytest.raises(FanoutError, match=says) as caught:
             self.flow.step(name, event)
         self.said.append(str(caught.value))
         assert seen(self.s3, self.mount) == before
@@ -321,3 +321,41 @@ def test_a_shard_of_finishing_is_the_one_that_the_tree_was_divided_into(
     request = {"source": OTHER, "destination": MOUNT}
     assert forger.flow.run(RUN, request)["status"] == "SUCCEEDED"
     assert len(forger.said) >= len(OTHER_FINISHES) - 1
+
+
+# Data of the last state that no execution entered it with.
+FORGED: Json = {
+    "error": {"Error": "X", "Cause": "forged"},
+    "shards": {"extras": 0},
+    "pace": {"copying": {}, "pacing": {"note": "forged"}},
+}
+EARLY = "is at .*, or does not show yet|with other data|state.run: is another"
+
+
+@pytest.mark.parametrize("state", ["CheckMount", "ListOneSegment", "PartitionShards", "CopyShard", "SummariseTransfer"])
+def test_a_run_is_closed_by_its_own_last_state(forger: Forger, state: str) -> None:
+    def send() -> None:
+        genuine = forger.flow.at[RUN]
+        run = {**sent("x")["run"], "functions": {}}
+        for more in ({}, *({name: value} for name, value in FORGED.items())):
+            for whole in ({"run": run, **more}, {**(genuine[1] or {"run": run}), **more}):
+                if whole != genuine[1]:
+                    event = {"step": "SummariseTransfer", "run": run, "state": whole}
+                    forger.send("SummariseTransfer", event, EARLY)
+
+    forger.before(state, send=send)
+    summary = forger.flow.run(RUN, {"source": BUCKET, "destination": MOUNT})
+    assert len(forger.said) >= len(FORGED)
+    assert summary["status"] == "SUCCEEDED"
+    assert ledger().read_json("summary.json").get("error") is None
+
+
+def test_a_probe_is_closed_by_its_own_last_state(forger: Forger) -> None:
+    def send() -> None:
+        run = {**sent("x")["run"], "id": "probed", "prefix": "runs/probed/"}
+        forger.send("SummariseProbe", {"run": run, "state": {"run": run, "error": FORGED["error"]}}, EARLY)
+
+    forger.before("RunExperiment", send=send)
+    request = {"budget_bytes": 2**26, "budget_seconds": 20, "max_functions": 1}
+    assert forger.flow.probe("probed", request)["status"] == "SUCCEEDED"
+    assert len(forger.said) == 1

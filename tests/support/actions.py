@@ -21,6 +21,7 @@ _KEYS_OF_A_DELETE = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
 # service-authorization/latest/reference/list_awsstepfunctions.html: what an operation is allowed on, as it is named.
 _NAMED_BY = {
     "DescribeExecution": "executionArn",
+    "GetExecutionHistory": "executionArn",
     "StartExecution": "stateMachineArn",
     "ListMapRuns": "executionArn",
     "DescribeMapRun": "mapRunArn",

@@ -19,7 +19,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.ledger.sealing import RunSeal, find_seal, sealed_for
 from fanout.model.document import Json
-from fanout.ports.aws import Execution, ExecutionReader, Signer
+from fanout.ports.aws import Entered, Execution, ExecutionReader, Signer
 from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -100,6 +100,10 @@ class OwnExecution:
     def find(self, execution: str) -> Execution:
         """Its own, whatever its ARN is."""
         return Execution(self.machine, self.name, self.runs, self.input)
+
+    def entered(self, execution: str) -> Entered:
+        """It is at each state that asks, with what that was given."""
+        return Entered(AnyRequest(), AnyRequest())  # type: ignore[arg-type]
 
 
 @dataclass

@@ -29,6 +29,8 @@ class HandlerFlow:
     """The function that is at work, as the template calls it; empty for none."""
     in_network: ClassVar[bool] = False
     """Whether it is in the network of a mount."""
+    at: ClassVar[dict[str, tuple[str, Any]]] = {}
+    """The task that each run entered last, and the state's data that it was sent."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class HandlerFlow:
         self._maps_url = maps_url
         self._mounts = {name: str(path) for name, path in mounts.items()}
         self._fails = False
+        self.at.clear()
         self.short = False
         self.called: list[str] = []
         self.entered: list[str] = []
@@ -106,6 +109,7 @@ class HandlerFlow:
     def _task(self, function: str, event: dict[str, Any]) -> Any:
         name = event["step"]
         self.called.append(name)
+        self.at[event["run_id"] if "run_id" in event else event["run"]["id"]] = name, event.get("state")
         self.before.pop(name, lambda: None)()
         if name in ("PaceCopy", "EndPacing"):
             return self._paced(function, event)

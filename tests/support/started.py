@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from moto.stepfunctions.models import stepfunctions_backends
@@ -19,8 +20,11 @@ def machine_of(execution: str) -> str:
 
 
 @contextmanager
-def started(execution: str, request: Any) -> Iterator[None]:
-    """The execution runs inside, with this input; it has ended after, unless somebody else had started it."""
+def started(execution: str, request: Any, entered: tuple[str, Any] = ("PlanTransfer", None)) -> Iterator[None]:
+    """The execution runs inside, with this input; it has ended after, unless somebody else had started it.
+
+    It ``entered`` a state last, by its name, with that input.
+    """
     _, _, _, region, account, _, machine, name = execution.split(":", 7)
     backend: Any = stepfunctions_backends[account][region]
     arn = machine_of(execution)
@@ -33,8 +37,15 @@ def started(execution: str, request: Any) -> Iterator[None]:
         backend.start_execution(arn, name, json.dumps(request))
     for one in runs:
         one.execution_input = json.dumps(request)
+    (at_work,) = (one for one in found.executions if one.execution_arn == execution)
+    at_work.get_execution_history = lambda _role: [_entered(*entered)]
     try:
         yield
     finally:
         if not runs:
             backend.stop_execution(execution)
+
+
+def _entered(state: str, given: Any) -> dict[str, Any]:
+    details = {"name": state, "input": json.dumps(given)}
+    return {"timestamp": datetime.now(UTC), "type": "TaskStateEntered", "id": 2, "stateEnteredEventDetails": details}

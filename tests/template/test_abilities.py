@@ -137,15 +137,19 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
 
 def test_who_has_to_know_of_an_execution_may_ask_about_those_of_its_own_state_machine() -> None:
     """By the table of steps: a step whose evidence Step Functions has, and whose function could not ask."""
-    asks = [(name, s["Resource"]) for name, s in policies() if actions(s) == ["states:DescribeExecution"]]
-    may = {name: scope["Fn::Sub"] for name, scope in asks}
+    asked, at = (
+        {name: s["Resource"]["Fn::Sub"] for name, s in policies() if actions(s) == [f"states:{one}"]}
+        for one in ("DescribeExecution", "GetExecutionHistory")
+    )
     by_name = {"transfer": "${Name}-transfer", "probe": "${Name}-${LogPrefix}Probe"}
     asking = {one.function: one for one in STEPS.values() if one.evidence in (Evidence.REQUEST, Evidence.EXECUTION)}
     assert asking.keys() >= {"PlanTransfer", "SummariseTransfer", "PlanProbe", "SummariseProbe"}
     for function, step in asking.items():
         machine = by_name["probe" if step.use_case.startswith("probe.") else "transfer"]
         held = abilities(of_type("AWS::IAM::Role")[f"{function}Role"])
-        assert [may[one].rpartition("execution:")[2] for one in held if one in may] == [f"{machine}:*"]
+        closes = step.evidence is Evidence.EXECUTION
+        for may, times in ((asked, 1), (at, int(closes))):
+            assert [may[one].rpartition("execution:")[2] for one in held if one in may] == [f"{machine}:*"] * times
         named = functions()[f"{function}Function"]["Environment"]["Variables"]["FANOUT_STATE_MACHINE"]["Fn::Sub"]
         assert named.replace("AWS::StackName", "Name").rpartition("stateMachine:")[2] == machine
     probe = resources()["ProbeStateMachine"]["Properties"]["StateMachineName"]

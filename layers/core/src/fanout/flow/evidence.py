@@ -7,7 +7,7 @@ Whoever may invoke a function can send it any event. ``Evidence`` is a column of
 | PLAN        | the run's plan is there and has the step, its summary is not (``own_run``)        | tasks of a run   |
 | PROBE       | the same of a probe: only PlanProbe may write the plan                            | its mounted ones |
 | REQUEST     | Step Functions: the execution runs, with the event's request (``own_execution``)  | who plans        |
-| EXECUTION   | Step Functions: the execution runs; and its plan is there                         | who summarises   |
+| EXECUTION   | Step Functions: the execution is at this state, with its data; its plan is there  | who summarises   |
 | EACH_STEP   | each step that it walks through asks for itself                                   | ShortWay         |
 | OWN_REQUEST | nothing of the event: it starts an execution with the stack's own request         | StartBatch       |
 
@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from fanout.flow.events import field
+from fanout.flow.events import FROM_MACHINE, field
 from fanout.flow.own_run import MISSING, of_a_run_at_work
 from fanout.ledger import keys, probe_keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.work.context import Context
-from fanout.work.own_execution import check_execution, check_request
+from fanout.work.own_execution import check_request, check_state
 
 
 class Evidence(Enum):
@@ -61,9 +61,12 @@ def shown(evidence: Evidence, event: Json, context: Context) -> Iterator[Context
             request, run_id = field(event, "request"), context.ledger.run_id
             check_request(_execution(event, context), run_id, request, _machine(context), context.stack.executions)
         case Evidence.EXECUTION:
-            context.ledger.look_ahead()
-            execution, executions = _execution(event, context), context.stack.executions
-            check_execution(execution, context.ledger.run_id, _machine(context), executions)
+            context.ledger.look_ahead()  # S3 answers meanwhile
+            whole, run_id = field(event, "state"), context.ledger.run_id
+            at = _execution(event, context), run_id, _machine(context), event["step"]
+            check_state(*at, whole, context.stack.executions)
+            if field(whole, "run") != field(event, "run"):
+                raise InvalidRequest("state.run", "is another than run", FROM_MACHINE)
             _check_planned(context.ledger, keys.PLAN, probe_keys.PLAN)
         case Evidence.EACH_STEP | Evidence.OWN_REQUEST:
             pass

@@ -22,6 +22,13 @@ class Execution(Struct, frozen=True):
     input: Any
 
 
+class Entered(Struct, frozen=True):
+    """A state that an execution entered, by its name, and its input."""
+
+    state: str
+    input: Any
+
+
 class Executions(Protocol):
     """The executions of the state machine."""
 
@@ -34,6 +41,9 @@ class ExecutionReader(Protocol):
 
     def find(self, execution: str) -> Execution:
         """The execution of the ARN. Raises ``NotFound``, also for some moments after its start."""
+
+    def entered(self, execution: str) -> Entered:
+        """The state that it entered last, in a Map's child or a branch too. Raises ``NotFound``."""
 
 
 class Starts(Protocol):

@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Behind, Described, Readings
-from fanout.ports.aws import Execution, ExecutionReader, Meter, ObjectFound, ObjectReader, Signer
+from fanout.ports.aws import Entered, Execution, ExecutionReader, Meter, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -85,6 +85,9 @@ class NoExecutions:
     """An ``ExecutionReader`` where there are none, so that nothing is planned."""
 
     def find(self, execution: str) -> Execution:
+        raise NotFound(execution)
+
+    def entered(self, execution: str) -> Entered:
         raise NotFound(execution)
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.model.document import Json, json_value
 from fanout.model.errors import NotFound
-from fanout.ports.aws import Execution
+from fanout.ports.aws import Entered, Execution
 from fanout.ports.pacing import MapRun
 
 _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
+# Chosen: a page that holds some attempts of a task, of three events each, and pages for all that are retried.
+_EVENTS, _PAGES = 25, 100
 
 
 class StepFunctionsExecutions:
     """The ``Executions``, ``ExecutionReader`` and ``Starts`` of ``ports.aws``.
 
-    Needs states:DescribeExecution and states:StartExecution.
+    Needs states:DescribeExecution, states:GetExecutionHistory for ``entered``, and states:StartExecution.
     """
 
     def __init__(self, region: str, url: str = "", attempts: int = 4) -> None:
@@ -38,6 +41,19 @@ class StepFunctionsExecutions:
             text = found.get("input")
             given = json_value(text.encode()) if text is not None else None
             return Execution(found["stateMachineArn"], found["name"], found["status"] in _RUNNING, given)
+
+    def entered(self, execution: str) -> Entered:
+        asked = {"executionArn": execution, "reverseOrder": True}
+        with our_errors("states:GetExecutionHistory", execution):
+            pages = self._steps.get_paginator("get_execution_history").paginate(
+                **asked, PaginationConfig={"PageSize": _EVENTS}
+            )
+            for page in islice(pages, _PAGES):
+                for event in page["events"]:
+                    if "stateEnteredEventDetails" in event:
+                        entered = event["stateEnteredEventDetails"]
+                        return Entered(entered["name"], json_value(entered.get("input", "null").encode()))
+        raise NotFound(f"{execution} shows no state that it entered")
 
     def start(self, machine: str, run_id: str, request: Json) -> bool:
         with our_errors("states:StartExecution", f"{run_id} of {machine}"):
