@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from tests.adversary.publishers import Publishers
+from tests.adversary.publishing_limits import LimitedPublishers
 from tests.adversary.runner import Outcome, carry_out
 from tests.adversary.script import Script
 from tests.adversary.worlds import script_of
@@ -87,9 +89,12 @@ def _some(first: int, directory: Path, until: float) -> Tally:
         tally.add(seed, carry_out(script_of(seed), directory / str(seed)))
     published = directory / f"published-{first}"
     published.mkdir()
-    for finding in Publishers(first, published).carry_out(8):
+    limited = directory / f"limited-{first}"
+    limited.mkdir()
+    for finding in chain(Publishers(first, published).carry_out(8), LimitedPublishers(first, limited).carry_out()):
         tally.broken.setdefault(first, []).append(f"{finding.kind}: {finding.text}")
-    shutil.rmtree(published)
+    for made in (published, limited):
+        shutil.rmtree(made)
     return tally
 
 
