@@ -35,7 +35,6 @@ from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
 from tests.adversary.strays import stray
-from tests.adversary.swapped import judge_swapped
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.twins import judge_twins
 from tests.adversary.wideness import allow, too_wide
@@ -193,7 +192,7 @@ class Experiment(Scene):
             with lab.conductor.paused(), all_rights():
                 self._find_all(judge_thieves(lab.destination.root))
                 self._find_all(judge_forgers(lab.destination.root))
-                self._find_all(judge_swapped(lab.destination.root))
+                self._put_right(lab.destination)
         self._find_all(judge_alike(self.script, record, self._alike, self._foreign))
         if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
             self._alike = {path: what for path, what in self._alike.items() if what == STRIP}

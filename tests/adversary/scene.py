@@ -15,6 +15,7 @@ from tests.adversary.lab import Lab
 from tests.adversary.manifests import write_anew
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
+from tests.adversary.swapped import judge_swapped, swapped_paths
 from tests.adversary.swappers import SWAP_PRIVATE
 from tests.adversary.thieves import WORDS
 from tests.adversary.trees import MountPlace, Snapshot
@@ -121,6 +122,14 @@ class Scene:
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
             self._allow_source()
+
+    def _put_right(self, place: MountPlace) -> None:
+        """Judge the directories that were swapped, and put their names right, which is a change that others make."""
+        swapped = [place.path_of(path) for path in swapped_paths(place.root)]
+        self._find_all(judge_swapped(place.root))
+        below = tuple(f"{path}/" for path in swapped if path)
+        if below:
+            self._foreign |= {path: one for path, one in place.snapshot().items() if path.startswith(below)}
 
     def _allow_source(self) -> None:
         """An entry may have the mode of the source, and the one that the request gives it."""

@@ -43,6 +43,11 @@ def _above(spec: Spec) -> Iterator[str]:
             yield spec.path
 
 
+def swapped_paths(root: Path) -> list[str]:
+    """The names that have another directory, since the last judgement."""
+    return [(one / "name").read_text() for one in (root.parent / "attic").glob("swapped-*")]
+
+
 def judge_swapped(root: Path) -> Iterator[Finding]:
     """Whether a run gave a private directory anything; then the names are right again."""
     for aside in (root.parent / "attic").glob("swapped-*"):
@@ -54,7 +59,22 @@ def judge_swapped(root: Path) -> Iterator[Finding]:
                     is_now = f"has mode {found.st_mode & 0o7777:04o}, owner {found.st_uid}"
                     yield Finding("opened for a local user", f"{private}, which is private, {is_now}")
                 private.rename(aside / "private")
-                if (aside / "taken").exists() and not os.path.lexists((aside / "name").read_text()):
-                    (aside / "taken").rename((aside / "name").read_text())
+                _names_again(aside, f"{PAY}{seed}")
                 break
         aside.rename(root.parent / "attic" / f"judged-{seed}")
+
+
+def _names_again(aside: Path, pay: str) -> None:
+    """The directory that was taken gets its name again, and in it is what came into the private one: a move needs it.
+
+    Who takes it away has deleted what the move has moved.
+    """
+    place = Path((aside / "name").read_text())
+    if (aside / "taken").exists() and not os.path.lexists(place):
+        (aside / "taken").rename(place)
+    came = [one for one in (aside / "private").iterdir() if one.name != pay]
+    if came and place.parent.is_dir() and (place.is_dir() or not os.path.lexists(place)):
+        place.mkdir(exist_ok=True)
+        for one in came:
+            if not os.path.lexists(place / one.name):
+                one.rename(place / one.name)
