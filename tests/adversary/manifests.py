@@ -17,7 +17,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.model.path_rules import parents_of
+from tests.adversary.buckets import BucketPlace
 from tests.adversary.deeds import soon
+from tests.adversary.events import batch, judge_batch
 from tests.adversary.lab import LISTS, Lab
 from tests.adversary.scope import Finding
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, Act, Change, Fault, Script
@@ -28,25 +30,31 @@ _STATES = ("list", "gather", "partition", "copy", "copy", "copy", "finish", "beg
 Acts = tuple[Act, ...]
 
 
-def put_manifest(script: Script, lab: Lab) -> None:
+def put_manifest(script: Script, lab: Lab) -> list[Finding]:
     """Write the manifest where the script's request names one."""
-    if "manifest" in script.options:
-        _write(script, lab, sorted(spec.path for spec in script.source))
+    paths = sorted(spec.path for spec in script.source)
+    return _write(script, lab, paths, script.seed) if "manifest" in script.options else []
 
 
-def write_anew(script: Script, lab: Lab, seed: int) -> None:
+def write_anew(script: Script, lab: Lab, seed: int) -> list[Finding]:
     """Write the list anew: some of the entries, by the seed, so that the version is another one."""
-    if "manifest" in script.options:
-        paths = sorted(spec.path for spec in script.source)
-        draw = Random(seed)
-        _write(script, lab, draw.sample(paths, draw.randint(1, len(paths))) if paths else [])
+    if "manifest" not in script.options:
+        return []
+    paths = sorted(spec.path for spec in script.source)
+    draw = Random(seed)
+    return _write(script, lab, draw.sample(paths, draw.randint(1, len(paths))) if paths else [], seed)
 
 
-def _write(script: Script, lab: Lab, paths: Iterable[str]) -> None:
+def _write(script: Script, lab: Lab, paths: Iterable[str], seed: int) -> list[Finding]:
+    if script.events and isinstance(lab.source, BucketPlace):
+        made, keys = batch(lab.source.bucket, lab.source.prefix, paths, seed)
+        lab.truth.put(LISTS, LIST, "".join(f"{json.dumps(row)}\n" for row in made).encode())
+        return list(judge_batch(made, keys))
     rows = [json.dumps({"path": path, "phase": "verify"} if _is_of_verification(script) else path) for path in paths]
     if script.seed % 3 == 0:
         rows.insert(1, '"\\ud800x"')
     lab.truth.put(LISTS, LIST, "".join(f"{row}\n" for row in rows).encode())
+    return []
 
 
 def version_now(lab: Lab) -> str:
@@ -60,7 +68,8 @@ def named(script: Script, options: dict[str, Any], lab: Lab) -> frozenset[str] |
     if "manifest" not in options:
         return None
     rows = [json.loads(line) for line in lab.truth.buckets[LISTS][LIST].data.splitlines()]
-    paths = [row if isinstance(row, str) else row["path"] for row in rows]
+    prefix = lab.source.prefix if isinstance(lab.source, BucketPlace) else ""
+    paths = [row if isinstance(row, str) else row.get("path", row.get("key", "")[len(prefix) :]) for row in rows]
     above = [parent for path in paths for parent in parents_of(path)] if _is_of_verification(script) else []
     return frozenset((*paths, *above))
 

@@ -78,7 +78,7 @@ class Experiment(Scene):
             if client is not None:
                 client.is_at_work = lambda: lab.conductor.current is not None
             lab.watching = self._watching
-            put_manifest(self.script, lab)
+            self._find_all(put_manifest(self.script, lab))
             self.history.append(lab.source.snapshot())
             self._around = lab.source.around(), lab.destination.around()
             if isinstance(lab.destination, MountPlace):

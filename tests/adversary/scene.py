@@ -92,7 +92,7 @@ class Scene:
         if change.end == "ledger":
             damage(lab, change)
         elif change.end == "list":
-            write_anew(self.script, lab, change.seed)
+            self._find_all(write_anew(self.script, lab, change.seed))
         elif change.end == "product":
             lab.product.upgrade()
         elif change.what == "free" or change.what in WORDS:

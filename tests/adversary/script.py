@@ -118,6 +118,7 @@ class Script(Struct, frozen=True):
 
     ``short``: what may go the short way does. ``s3_files``: the mount that is written, or the only one, is of S3 Files.
     ``plain``: functions are a plain user's, to whom modes apply.
+    ``events``: the list is one that StartBatch made of S3's events.
     ``jobs``: objects that others write tell no checksum, and what goes wrong about the jobs that compute them.
     """
 
@@ -134,6 +135,7 @@ class Script(Struct, frozen=True):
     s3_files: bool = False
     jobs: str = ""
     plain: bool = False
+    events: bool = False
 
     def story(self) -> str:
         """The whole in plain words."""
@@ -142,6 +144,8 @@ class Script(Struct, frozen=True):
             lines.append(f"S3's clock is {self.skew_seconds} s off")
         if self.short:
             lines.append("runs that may go the short way do")
+        if self.events:
+            lines.append("the list is made of events")
         if self.s3_files:
             lines.append("the mount is one of S3 Files")
         if self.plain:

@@ -16,6 +16,7 @@ from tests.adversary.certified import certify
 from tests.adversary.computing import compute
 from tests.adversary.deeds import deletion, in_turn, lost, overslept, soon
 from tests.adversary.draws import more_draws
+from tests.adversary.events import of_events
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.hangs import hung
 from tests.adversary.keeping import keep
@@ -119,6 +120,7 @@ class _Author:
             s3_files=draw_kind(Random(f"s3 files {self.seed}"), self.direction, options),
             jobs=jobs,
             plain=plain,
+            events=of_events(Random(f"events {self.seed}"), self.direction, options),
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
