@@ -62,13 +62,13 @@ class LateWorld(PublishingWorld):
     def context(self, state: str = "VerifyShard") -> Context:
         """See ``World``."""
         context = super().context(state)
-        destination = context.destination
+        destination = context.ends.destination
 
         def late(plan: Plan) -> Tree:
             self._moment(in_tasks=True)
             return destination(plan)
 
-        return replace(context, destination=late)
+        return replace(context, ends=replace(context.ends, destination=late))
 
     def _moment(self, *, in_tasks: bool) -> None:
         if in_tasks is self.in_tasks:
