@@ -59,6 +59,7 @@ ONLY_ALL: Final = {
 IN_PART: Final = {
     "tests/adversary/gate.py": "a third of its seeds each day",
     "tests/adversary/test_adversary.py": "three seeds of ten, each carried out twice",
+    "tests/adversary/test_rates.py": "each twenty-fifth moment, of each fifth",
     "tests/adversary/test_swappers.py": "a third of its cases each day",
     "tests/cli/test_runs_after_runs.py": "each command and end of a run between one pair of ends, each day others",
     "tests/cli/certificates/test_certificates.py": "each sixteenth byte of a certificate changed",
