@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.ledger import documents
-from fanout.planning import plan_transfer
+from fanout.planning import plan_facts
 from fanout.request.request import digest_without
 from fanout.request.traits import Decides
 from fanout.turns import other_runs, write_turn
@@ -37,7 +37,7 @@ def test_a_run_by_a_list_that_was_written_anew_is_not_skipped(tmp_path: Path, mo
     assert (outcome.findings, outcome.statuses[0]) == ([], ("x", "SUCCEEDED"))
     outcome = carry_out(with_list(), tmp_path / "same")
     assert (outcome.findings, outcome.statuses[0]) == ([], ("x", "SKIPPED"))
-    monkeypatch.setattr(plan_transfer, "versions_read", lambda pieces: "")
+    monkeypatch.setattr(plan_facts, "versions_read", lambda pieces: "")
     assert carry_out(with_list(anew), tmp_path / "mutant").kinds == {"skipped"}
 
 
