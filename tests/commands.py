@@ -57,10 +57,7 @@ ONLY_ALL: Final = {
 
 # What ``make test`` runs a part of, and all of it with ``FANOUT_LONG=1``, as ``make test-all`` does.
 IN_PART: Final = {
-    "tests/adversary/gate.py": "a third of its seeds each day",
-    "tests/adversary/test_adversary.py": "three seeds of ten, each carried out twice",
-    "tests/adversary/test_rates.py": "each twenty-fifth moment, of each fifth",
-    "tests/adversary/test_swappers.py": "a third of its cases each day",
+    "tests/adversary": "a third of its seeds each day, and of its longest tests a part of their cases",
     "tests/cli/test_runs_after_runs.py": "each command and end of a run between one pair of ends, each day others",
     "tests/cli/certificates/test_certificates.py": "each sixteenth byte of a certificate changed",
     "tests/contract/test_s3_under_faults.py": "60 small objects and a large one, of 300 and 3",
