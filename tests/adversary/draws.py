@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.adversary.leftovers import with_leftovers
 from tests.adversary.limited import limited
 from tests.adversary.lost_comparisons import lost_comparison
 from tests.adversary.manifests import written_anew
@@ -25,6 +26,7 @@ def more_draws(
     acts = half_made(Random(f"half made {seed}"), direction, source, acts)
     acts = limited(Random(f"limited {seed}"), options, acts)
     acts = with_swappers(Random(f"swappers {seed}"), direction, source, options, acts)
+    acts = with_leftovers(Random(f"leftovers {seed}"), direction, source, options, acts)
     acts = upgraded(Random(f"upgraded {seed}"), acts)
     acts = lost_comparison(Random(f"lost comparison {seed}"), acts)
     return rates_written(Random(f"rates written {seed}"), acts)

@@ -12,6 +12,7 @@ from tests.adversary.alike import ALIKE, SPOIL
 from tests.adversary.damage import damage
 from tests.adversary.given import of_implied
 from tests.adversary.lab import Lab
+from tests.adversary.leftovers import GIVE, OWNED, RENAMES
 from tests.adversary.manifests import write_anew
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
@@ -24,7 +25,8 @@ from tests.adversary.wideness import allow
 from tests.support.nfs_client import NfsClient
 
 # Changes that move a directory: a function that holds it open writes there, as if before the move.
-ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory", SWAP_PRIVATE})
+ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory"})
+ASIDE |= {SWAP_PRIVATE, *RENAMES}
 
 
 @dataclass
@@ -80,6 +82,13 @@ class Scene:
         with self.client.elsewhere() if self.client is not None else nullcontext():
             self._changed(change)
 
+    def _deed(self, change: Change) -> None:
+        place = self.lab.destination
+        if change.what not in OWNED:
+            place.change(change)
+        elif isinstance(place, MountPlace) and not self.script.plain:
+            OWNED[change.what](place.root, place.root / change.path, change.seed)
+
     def _changed(self, change: Change) -> None:
         lab = self.lab
         if self.script.plain and change.what == "chmod":
@@ -95,11 +104,11 @@ class Scene:
             self._find_all(write_anew(self.script, lab, change.seed))
         elif change.end == "product":
             lab.product.upgrade()
-        elif change.what == "free" or change.what in WORDS:
-            lab.destination.change(change)  # before a run that looks again: nothing of it is excused
+        elif change.what in ("free", GIVE, *WORDS):
+            self._deed(change)  # before a run that looks again: nothing of it is excused
         elif change.end == "destination":
             before = lab.destination.snapshot()
-            lab.destination.change(change)
+            self._deed(change)
             after = lab.destination.snapshot()
             changed = {path for path in before | after if before.get(path) != after.get(path)}
             self._foreign |= {path: after[path] for path in changed & after.keys()}
@@ -109,6 +118,7 @@ class Scene:
                 self._alike |= dict.fromkeys(changed & after.keys() & copies, change.what)
             self._moved |= {path for path in changed if path.endswith("/") and path not in before}
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
+            self._moved |= {f"{change.path}/"} if change.what in RENAMES else set()
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
             if change.what in ASIDE:

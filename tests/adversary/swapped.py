@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
+from tests.adversary.leftovers import judge_leftovers
 from tests.adversary.scope import Finding
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Spec
 from tests.adversary.swappers import PAY, PRIVATE, SWAP_PRIVATE
@@ -50,6 +51,7 @@ def swapped_paths(root: Path) -> list[str]:
 
 def judge_swapped(root: Path) -> Iterator[Finding]:
     """Whether a run gave a private directory anything; then the names are right again."""
+    yield from judge_leftovers(root)
     for aside in (root.parent / "attic").glob("swapped-*"):
         seed = aside.name.removeprefix("swapped-")
         for above, _, names in os.walk(root):

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fanout.books.summary_document import SummaryDocument
 from fanout.deleting.deletions import deletion_shards, ledger_of_deletion
+from fanout.finishing.unset_directories import directories_failed
 from fanout.ledger import keys
 from fanout.ledger.keys import PLAN
 from fanout.ledger.ledger import Ledger
@@ -24,7 +25,6 @@ from fanout.request.options import Verify
 from fanout.shards.partitioned import is_partitioned, links_of, shards_of
 from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import SHARD_FAILED, Absent, outcomes_of_big_files, shard_outcomes
-from fanout.shards.unset_directories import directories_failed
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import describe_run

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
-from fanout.adapters.posix.staging import OneRename
+from fanout.work.processes.one_at_a_time import OneAtATime
 
 
 def test_a_second_one_does_not_rename() -> None:
-    lock = OneRename()
+    lock = OneAtATime()
     assert lock.begin()
     assert not lock.begin()
     lock.end()
@@ -18,7 +18,7 @@ def test_a_second_one_does_not_rename() -> None:
 
 
 def test_processes_that_were_forked_share_it_until_they_die() -> None:
-    lock = OneRename()
+    lock = OneAtATime()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -192,7 +192,7 @@ class Copier:
         if place.inode and placed.replaces not in ("", place.inode):
             raise ItemError(Reason.DESTINATION_CHANGED, "another directory was put in the place of the listed one")
         inode = place.inode if placed.replaces or place.is_own else ""
-        self.directories.append((replace(placed, inode=inode, replaces=""), source.attributes))
+        self.directories.append((replace(placed, inode=inode), source.attributes))
 
     def _make_symlink(self, entry: Entry, source: Source) -> str:
         if not 0 < entry.size <= aws.SYMLINK_TARGET_BYTES:

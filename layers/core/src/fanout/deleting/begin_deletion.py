@@ -6,12 +6,12 @@ from fanout.books.run_books import run_books
 from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
 from fanout.deleting.moves import proven_entries, refused_move
 from fanout.deleting.not_copied import NotCopied
+from fanout.finishing.unset_directories import directories_failed
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.outcome import TROUBLE
 from fanout.model.shard import Deletion
 from fanout.request.plan import Plan
-from fanout.shards.unset_directories import directories_failed
 from fanout.work.context import Context
 
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import Any
 
 from msgspec import Struct, to_builtins
 
 from fanout.facts import tuning
 from fanout.finishing.divide import ClosedFile, MadeFile
-from fanout.finishing.proven_places import ProvenPlaces
+from fanout.finishing.unset_directories import Unset
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.ports.tree import Tree
-from fanout.shards.made_directories import MadeDirectory, made_from_row
-from fanout.shards.unset_directories import Unset
+from fanout.shards.made_directories import MadeDirectory, read_made
+from fanout.shards.proven_places import ProvenPlaces
 from fanout.work.context import Context
 from fanout.work.parallel import ahead, work_on
 
@@ -52,7 +51,7 @@ def finish_directories(
     failures: list[Unset] = []
     number = began_at
     closed = began_at > 0  # what another task saw is not known here
-    places = proven_places(ledger)
+    places = ProvenPlaces(ledger)
     reading = ahead(lambda file: read_directories(ledger, file), files[began_at:], tuning.LEDGER_FILES_AHEAD)
     for number, (_, read) in enumerate(reading, began_at + 1):
         rows = places.complete(read)
@@ -118,7 +117,7 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
         return []
 
     def set_one(one: MadeDirectory) -> Unset | None:
-        entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode)
+        entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode, replaces=one.inode if one.listed else "")
         try:
             if one.place:
                 files.require_place(entry)
@@ -137,11 +136,6 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
     return [failure for _, failure in results if failure is not None]
 
 
-def proven_places(ledger: Ledger) -> ProvenPlaces:
-    """The places that the run noted, for the rows of one task."""
-    return ProvenPlaces(ledger, lambda key: read_directories(ledger, MadeFile(key, None)))
-
-
 def _is_missing(destination: Tree, path: str) -> bool:
     try:
         return destination.find(path) is None
@@ -151,10 +145,4 @@ def _is_missing(destination: Tree, path: str) -> bool:
 
 def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDirectory]:
     """The directories of a file of the ledger. Raises ``LedgerBroken``."""
-
-    def made(row: Any) -> MadeDirectory:
-        found = made_from_row(row)
-        ledger.check_placed(found.path)
-        return found
-
-    return list(ledger.read_rows_as(file.key, made, file.rows))
+    return read_made(ledger, file.key, file.rows)

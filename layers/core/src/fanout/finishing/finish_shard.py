@@ -12,12 +12,12 @@ from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ClosedFile, FinishShard, MadeFile
 from fanout.finishing.finish_directories import (
     depth_of,
-    proven_places,
     read_directories,
     set_directories,
     settable_at_once,
 )
 from fanout.finishing.link_names import link_names
+from fanout.finishing.unset_directories import Unset
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
@@ -25,8 +25,8 @@ from fanout.model.document import Json
 from fanout.model.errors import Superseded
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.proven_places import ProvenPlaces
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.shards.unset_directories import Unset
 from fanout.turns.withdrawal import is_finished, was_finished
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
@@ -88,7 +88,7 @@ class _DirectorySetter:
 
     def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: Tree) -> None:
         self._shard, self._context, self._destination = shard, context, destination
-        self._places = proven_places(context.ledger)
+        self._places = ProvenPlaces(context.ledger)
         self._set, self._closed = progress.set, list(progress.closed)
         self._held: defaultdict[int, list[MadeDirectory]] = defaultdict(list)
         self._failures: list[Unset] = []

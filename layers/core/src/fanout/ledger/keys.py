@@ -209,6 +209,11 @@ def copied_directories(key: str) -> str | None:
     return None if name.startswith(("0000-", "parents-")) else name.rsplit("-", 2)[0]
 
 
+def is_carried(key: str) -> bool:
+    """Whether a file of directories is one that was taken over from an earlier run."""
+    return key.startswith(f"{DIRECTORIES}0000-")
+
+
 def attributes_key(path: str) -> str:
     """The attributes of a big file on the other mount."""
     return f"attributes/{sha256(os.fsencode(path)).hexdigest()}.json"

@@ -10,6 +10,7 @@ from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status
 from fanout.books.verification_results import verification_of
 from fanout.copying.linking import Sealed, VersionBefore
+from fanout.finishing.unset_directories import directories_failed
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import Notes
 from fanout.ledger.ledger import Ledger
@@ -24,7 +25,6 @@ from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_f
 from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
-from fanout.shards.unset_directories import directories_failed
 from fanout.turns.withdrawal import is_finished, withdraw
 from fanout.work.context import Context
 

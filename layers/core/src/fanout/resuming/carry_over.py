@@ -7,10 +7,8 @@ shards of this run, so that its ledger is complete by itself and can be resumed 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from itertools import chain
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from fanout.facts import tuning
@@ -34,12 +32,12 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.resuming import rules
+from fanout.resuming.carried_directories import CarriedDirectories
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import directories_of, look_of, pinned_anew
 from fanout.resuming.taken_over import ChangesSince, DoneEntry, TakenOver
 from fanout.shards.held import look_at_held
-from fanout.shards.made_directories import made_from_row
 from fanout.shards.shard_results import is_to_verify
 from fanout.work.context import Context
 from fanout.work.parallel import side_by_side
@@ -93,12 +91,13 @@ class _Carrier:
         self._entries = SegmentEntries(plan, segment, context, self._source, self._destination)
         self._writer = self._entries.writer
         ends = plan, segment, context.ledger, self._destination
-        look, self._directories_there = look_of(*ends), directories_of(*ends)
         self._to_files = not plan.request.destination.is_keyed
+        there = directories_of(*ends) if self._to_files else None
+        self._directories = CarriedDirectories(segment, context, earlier, there)
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
+        look = look_of(*ends)
         self._taken = TakenOver(plan, self._entries, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
-        self._directories = 0
 
     def carry(self, part: rules.CarriedPart) -> None:
         match part:
@@ -107,7 +106,7 @@ class _Carrier:
             case rules.CarriedBigFile():
                 self._big_file(part)
             case rules.CarriedDirectories():
-                self._directory_attributes(part)
+                self._writer.directories.append(self._directories.carry(part))
             case rules.CarriedShard():
                 self._shard(part.shard)
             case rules.CarriedLinks():
@@ -172,22 +171,9 @@ class _Carrier:
                 directories.append(entry)
             else:
                 self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
-        for entry in self._placed_anew([*pinned_anew(denied, self._source), *directories]):
+        for entry in self._directories.placed_anew([*pinned_anew(denied, self._source), *directories]):
             self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         self._look_and_copy(again)
-
-    def _placed_anew(self, entries: list[Entry]) -> list[Entry]:
-        """The entries; directories of a mounted destination with what is in their places now: this run goes by it."""
-        if not self._to_files:
-            return entries
-        inodes = self._inodes(entry.placed.path for entry in entries if entry.kind is Kind.DIRECTORY)
-        pinned = [inodes.get(entry.placed.path, entry.replaces) for entry in entries]
-        return [replace(entry, replaces=one) for entry, one in zip(entries, pinned, strict=True)]
-
-    def _inodes(self, paths: Iterable[str]) -> dict[str, str]:
-        """The directories that a mounted destination holds at these paths, by their inodes."""
-        there = self._directories_there(paths) if self._to_files else {}
-        return {path: one.inode for path, one in there.items() if one.kind is Kind.DIRECTORY}
 
     def _copy(self, entry: Entry, held: str, *, linked: bool = False) -> None:
         self._count(entry)
@@ -199,7 +185,7 @@ class _Carrier:
         if entry.is_linkable:
             self._name(Name(entry, unchanged=False, inode_there=""))
             return
-        [entry] = self._placed_anew([entry])
+        [entry] = self._directories.placed_anew([entry])
         if self._look is not None:
             self._look_and_copy([entry])
         else:
@@ -264,17 +250,6 @@ class _Carrier:
             denied = outcome is not None and outcome.reason in _DENIED
             [entry] = pinned_anew([big.entry], self._source) if denied else [big.entry]
             self._copy(entry, "")
-
-    def _directory_attributes(self, part: rules.CarriedDirectories) -> None:
-        """Set again at the end: this run may write into directories that the earlier one made."""
-        key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
-        made = [one for one in self._earlier.read_rows_as(part.key, made_from_row, part.rows) if not one.place]
-        # Whoever replaced a directory since has the run look whether its copies are there: it goes by what it sees now.
-        inodes = self._inodes(one.path for one in made)
-        rows = (to_builtins(replace(one, inode=inodes.get(one.path, ""))) for one in made)
-        self._context.ledger.write_rows(key, rows)
-        self._writer.directories.append(key)
-        self._directories += 1
 
     def _settle(
         self,

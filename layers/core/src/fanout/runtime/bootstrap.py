@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
-from fanout.adapters.posix.staging import share_between_processes
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
@@ -38,6 +37,7 @@ from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import find_crew
+from fanout.work.processes.one_at_a_time import share_between_processes
 from fanout.work.rates.throttle import Throttle
 from fanout.work.roots import keep_out
 

@@ -22,6 +22,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
     ``inode`` is that of the directory which the listing saw or the run made; where it is empty, a row of ``place``
     has it. Such a row has nothing to set: entries were put into this directory, which the run made if it ``is_own``.
+    ``listed``: the listing saw it.
     """
 
     path: str
@@ -35,6 +36,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     inode: str = ""
     place: bool = False
     is_own: bool = False
+    listed: bool = False
 
 
 def made_from_row(row: Any) -> MadeDirectory:
@@ -73,11 +75,24 @@ def _with_attributes(entry: Entry, attributes: Attributes) -> MadeDirectory:
     """A directory that was made, with what is to be set on it at the end."""
     mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
     times_ns = attributes.copied_mtime_ns, attributes.atime_ns
-    return MadeDirectory(entry.path, mode, uid, gid, *times_ns, inode=entry.inode)
+    return MadeDirectory(
+        entry.path, mode, uid, gid, *times_ns, inode=entry.inode, listed=bool(entry.inode and entry.replaces)
+    )
 
 
 def _of_place(place: Place) -> MadeDirectory:
     return MadeDirectory(place.path, None, inode=place.inode, place=True, is_own=place.is_own)
+
+
+def read_made(ledger: Ledger, key: str, rows: int | None) -> list[MadeDirectory]:
+    """The directories of a file of the ledger. Raises ``LedgerBroken``."""
+
+    def made(row: Any) -> MadeDirectory:
+        found = made_from_row(row)
+        ledger.check_placed(found.path)
+        return found
+
+    return list(ledger.read_rows_as(key, made, rows))
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:

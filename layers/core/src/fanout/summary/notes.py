@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from fanout.finishing.unset_directories import unset_notes
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.outcome import Result
 from fanout.shards.shard_results import unread_notes
-from fanout.shards.unset_directories import unset_notes
 from fanout.summary.let_go import let_go_notes
 from fanout.summary.run_facts import RunFacts
 

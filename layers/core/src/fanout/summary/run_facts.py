@@ -12,6 +12,7 @@ from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import EarlierRun, Planned, Published, SummaryDocument, Verified, figures_of
 from fanout.books.verification_results import Verification, verification_of
 from fanout.deleting.deletions import deletion_results
+from fanout.finishing.unset_directories import directories_failed
 from fanout.forecast.phases import NOTED
 from fanout.ledger import keys, run_places
 from fanout.ledger.documents import PhaseBegan, SegmentFailed
@@ -26,7 +27,6 @@ from fanout.request.options import ReportEntries
 from fanout.request.plan import Plan
 from fanout.shards.shard_results import Absent, ShardResult
 from fanout.shards.tasks.activity import Activity
-from fanout.shards.unset_directories import directories_failed
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import absent_by, stopped_by_limit, with_way_on
 from fanout.work.context import Context

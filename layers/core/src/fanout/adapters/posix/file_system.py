@@ -84,13 +84,14 @@ class PosixFileSystem(HandedOver):
             self._backup.stage_in(self._token)
         self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
-        self._places = NotedPlaces(self._root, self._token.owner_of_all)
-        opened = self._staging.write_protected
-        self._finished = FinishedDirectories(self._directories, self._token, opened, self._root)
+        opened, marks = self._staging.write_protected, self._staging.marks
+        self._places = NotedPlaces(self._root, self._token.owner_of_all, marks.is_made_for)
+        self._finished = FinishedDirectories(self._directories, self._token, opened, marks, self._root)
         self._kinds = OtherKinds(self._directories, self._token) if replaces_kinds else None
         if self._made:
             self._directories.on_denied = self._staging.write_protected.open
             self._directories.on_placing = self._places.note
+            self._directories.on_entering.append(marks.mark_new)
         if self._kinds is not None:
             self._directories.on_taken = self._kinds.make_way
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import GONE, STALE, destination_error
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
+from fanout.adapters.posix.fencing.made_marks import MadeMarks
 from fanout.adapters.posix.listing.stats import require_place
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.looks import look_anew
@@ -18,14 +19,20 @@ from fanout.adapters.posix.write_protected import WriteProtected
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import mode_not_told
+from fanout.model.path_rules import is_unfinished, mode_not_told
 
 
 class FinishedDirectories:
-    """The directories below ``root``; each is the one of the entry's inode, or ``Reason.DESTINATION_CHANGED``."""
+    """The directories below ``root``; each is the one of the entry's inode, or ``Reason.DESTINATION_CHANGED``.
 
-    def __init__(self, directories: Directories, token: FencingToken, opened: WriteProtected, root: str) -> None:
+    One that the listing saw (``replaces``) may be what a stopped run left under another name: see ``MadeMarks``.
+    """
+
+    def __init__(
+        self, directories: Directories, token: FencingToken, opened: WriteProtected, marks: MadeMarks, root: str
+    ) -> None:
         self._directories, self._token, self._opened, self._root = directories, token, opened, root
+        self._marks = marks
         self._began: float | None = None
 
     def require(self, entry: Entry) -> None:
@@ -45,6 +52,8 @@ class FinishedDirectories:
             with self._held_now(entry) as descriptor:
                 self._token.look()
                 found = require_place(os.fstat(descriptor), entry)
+                if entry.replaces and is_unfinished(found.st_mode):
+                    self._marks.require(self._root + entry.path, found, marked=False)
                 self._opened.forget(self._root + entry.path)
                 apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
         except OSError as error:
@@ -62,6 +71,8 @@ class FinishedDirectories:
                 found = os.fstat(descriptor)
                 if found.st_mode & 0o777 == stat.S_IRWXU:
                     require_place(found, entry)
+                    if entry.replaces:
+                        self._marks.require(self._root + entry.path, found, marked=True)
                     os.fchmod(descriptor, mode | found.st_mode & stat.S_ISGID)
         except (FileNotFoundError, NotADirectoryError):
             return

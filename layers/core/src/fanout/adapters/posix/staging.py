@@ -7,18 +7,17 @@ Creations spread over directories and so do not queue behind each other (EFS tut
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import os
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.errors import GONE, STALE, TAKEN
 from fanout.adapters.posix.fencing.fencing_token import COPIED, LATER, FencingToken
 from fanout.adapters.posix.fencing.kept_directory import KEPT_NOTE, close_kept
+from fanout.adapters.posix.fencing.made_marks import MADE, MadeMarks
 from fanout.adapters.posix.fencing.mirrored_directories import MIRRORED
 from fanout.adapters.posix.fencing.noted_removal import NotedRemoval, leads_out, remove_noted
 from fanout.adapters.posix.fencing.placed_files import PLACED, PlacedFiles
@@ -33,6 +32,7 @@ from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX, parent_of
 from fanout.work.parallel import side_by_side
+from fanout.work.processes.one_at_a_time import OneAtATime, next_number
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
@@ -45,7 +45,7 @@ _DIRECTORIES = tuning.CLIENT_OPERATIONS_IN_FLIGHT // 2
 # So many lie in the attempt's directory, and each other one in one of these.
 _ROOTS = 4
 # Names in the run's directory that stay until it goes itself.
-_LAST = (COPIED, NOTES, BEGAN, PLACED, KEPT_NOTE, MIRRORED)
+_LAST = (COPIED, NOTES, BEGAN, PLACED, KEPT_NOTE, MADE, MIRRORED)
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 # Of all trees of the process: several of one attempt make files side by side.
 _NUMBERS = itertools.count()
@@ -70,19 +70,20 @@ class Staging:
         self.name_of_run = self.token.name
         self.write_protected = WriteProtected(directories, self.token, root)
         self.placed = PlacedFiles(directories, self.token)
+        self.marks = MadeMarks(directories, self.token, root)
         self.path = self.token.path
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
         self._made = made
         self._is_later = False
         self._thread = threading.local()
-        self._renaming = OneRename()
+        self._renaming = OneAtATime()
 
     def place(self) -> tuple[str, str]:
         """A directory (a path of ``Directories``) and a file name in it that no other attempt uses."""
         here = self._thread
         if not hasattr(here, "directory"):
-            here.directory = self.path + self._directory_of(_next_number() % _DIRECTORIES)
+            here.directory = self.path + self._directory_of(next_number() % _DIRECTORIES)
         return here.directory, _unused_name()
 
     def _directory_of(self, number: int) -> str:
@@ -220,6 +221,11 @@ class Staging:
         self.write_protected.close(place, run)
         close_kept(self._directories, run)
 
+    def _take_over(self, place: str, run: int) -> None:
+        """End what another run began, and take over which directories it made."""
+        self.marks.take_over(run)
+        self._end(place, run)
+
     def _own(self) -> tuple[Staged, ...]:
         """The run's directory, as it is noted; where it is not noted, as it is entered."""
         staged = self.token.staged()
@@ -244,57 +250,13 @@ class Staging:
         if leads_out(place) or "/" in run_id:
             return NotedRemoval(removed=False)
         try:
-            return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self._end)
+            return remove_noted(self._directories, place, f"{STAGING_PREFIX}{run_id}", made, self._take_over)
         except ItemError as error:
             if error.reason is not Reason.LINK_IN_PATH:
                 raise
             return NotedRemoval(removed=False)
 
 
-class OneRename:
-    """A lock that is tried and never waited for, of all threads and of the processes that share it."""
-
-    def __init__(self) -> None:
-        self._file = _file_of_no_name()
-        self._threads = threading.Lock()
-
-    def begin(self) -> bool:
-        """Take the lock if it is free; then ``end`` must follow."""
-        if not self._threads.acquire(blocking=False):
-            return False
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._threads.release()
-            return False
-        return True
-
-    def end(self) -> None:
-        """Let another one rename. The lock of a process that dies ends by itself."""
-        fcntl.lockf(self._file, fcntl.LOCK_UN)
-        self._threads.release()
-
-
-def share_between_processes() -> None:
-    """Have the processes that are forked from this one share one lock and one row of numbers, and none of before."""
-    _file_of_no_name.cache_clear()
-    _file_of_no_name()
-
-
-@cache
-def _file_of_no_name() -> int:
-    """A file of no name, whose locks are a process's own. Closing any descriptor of it would end them (fcntl(2))."""
-    return os.memfd_create("renaming", os.MFD_CLOEXEC)
-
-
 def _unused_name() -> str:
     """A name that no other tree of this process, and no other process of the function, makes."""
     return f"{os.getpid()}-{next(_NUMBERS)}"
-
-
-def _next_number() -> int:
-    """Another number in each thread of this process and of those that share the file's position with it.
-
-    Their process ids would not do: threads take from the same numbers, so those of the processes lie anywhere.
-    """
-    return os.lseek(_file_of_no_name(), 1, os.SEEK_CUR)

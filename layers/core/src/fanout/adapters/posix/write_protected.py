@@ -17,18 +17,17 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from fanout.adapters.posix.errors import GONE, LEADS_AWAY
+from fanout.adapters.posix.errors import GONE
 from fanout.adapters.posix.fencing.fencing_token import LATER, FencingToken
+from fanout.adapters.posix.fencing.notes import read_note, write_note
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.model.errors import ItemError, Superseded
 from fanout.model.path_rules import is_no_place
 
 NOTES = f"{LATER}opened"
 _WRITE_AND_ENTER = stat.S_IWUSR | stat.S_IXUSR
-_NOTE_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-# The octal mode, the inode and the path in the mount; a longer one is not a note of a run.
+# The octal mode, the inode and the path in the mount.
 _NOTE = re.compile(rb"([0-7]{1,4}) (\d+) (.+/)", re.DOTALL)
-_NOTE_BYTES = 1 << 20
 
 
 class WriteProtected:
@@ -55,7 +54,8 @@ class WriteProtected:
         with self._directories.hold(self._notes, create=True) as notes:
             if found.st_mode & _WRITE_AND_ENTER == _WRITE_AND_ENTER:
                 return _exists(notes, name)  # by another thread or attempt
-            _write_note(notes, name, path, found)
+            note = b"%o %d %s" % (stat.S_IMODE(found.st_mode), found.st_ino, os.fsencode(path))
+            write_note(notes, name, note, replaces=True)  # one from before it was last closed
         self._has_notes = True
         _set_mode(descriptor, found.st_mode | stat.S_IRWXU)
         if not self._token.is_there():
@@ -90,7 +90,7 @@ class WriteProtected:
             os.close(notes)
 
     def _close_noted(self, place: str, notes: int) -> None:
-        found = [(name, *note) for name in os.listdir(notes) if (note := _read_note(notes, name)) is not None]
+        found = [(name, *note) for name in os.listdir(notes) if (note := _noted_in(notes, name)) is not None]
         # A directory may close the way to those in it.
         for name, path, mode, inode in sorted(found, key=lambda one: -one[1].count("/")):
             if path.startswith(place) and path != place:
@@ -119,31 +119,9 @@ def _exists(directory: int, name: str) -> bool:
     return True
 
 
-def _write_note(notes: int, name: str, path: str, found: os.stat_result) -> None:
-    """The whole note under its name, or none; one from before it was last closed is replaced."""
-    made = f"{name}-{os.getpid()}-{os.urandom(8).hex()}"
-    descriptor = os.open(made, _NOTE_FLAGS, 0o600, dir_fd=notes)
-    try:
-        os.write(descriptor, b"%o %d %s" % (stat.S_IMODE(found.st_mode), found.st_ino, os.fsencode(path)))
-    finally:
-        os.close(descriptor)
-    os.rename(made, name, src_dir_fd=notes, dst_dir_fd=notes)
-
-
-def _read_note(notes: int, name: str) -> tuple[str, int, int] | None:
+def _noted_in(notes: int, name: str) -> tuple[str, int, int] | None:
     """The path, former mode and inode of a note; ``None`` for what is not one, or was not written whole."""
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=notes)
-    except OSError as error:
-        if error.errno in GONE | LEADS_AWAY:
-            return None
-        raise
-    try:
-        found = _NOTE.fullmatch(os.read(descriptor, _NOTE_BYTES))
-    except IsADirectoryError:
-        return None
-    finally:
-        os.close(descriptor)
+    found = read_note(notes, name, _NOTE)
     if found is None:
         return None
     mode, inode, path = int(found[1], 8), int(found[2]), os.fsdecode(found[3])

@@ -106,10 +106,10 @@ class ParentDirectories:
 
     def _note(self, path: str, mode: int | None, inode: str) -> None:
         """Note a directory with its mode at the source; ``None`` where that has no say. ``inode`` is what is there."""
-        made = MadeDirectory(path, mode_without_owner(mode), implied=True, inode=inode)
+        made = MadeDirectory(path, mode_without_owner(mode), implied=True, inode=inode, listed=bool(inode))
         if mode is None and self._given is not None:
             given = self._given
-            made = MadeDirectory(path, given.mode, given.uid, given.gid, may_lack=True, inode=inode)
+            made = MadeDirectory(path, given.mode, given.uid, given.gid, may_lack=True, inode=inode, listed=bool(inode))
         self._rows.append(to_builtins(made))
         if len(self._rows) >= _ROWS_PER_FILE:
             self._write()

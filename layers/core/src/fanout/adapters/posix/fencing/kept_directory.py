@@ -23,6 +23,7 @@ from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.errors import GONE, HOLDS, LEADS_AWAY
 from fanout.adapters.posix.fencing.fencing_token import LATER, FencingToken
 from fanout.adapters.posix.fencing.noted_removal import leads_out
+from fanout.adapters.posix.fencing.notes import read_note, write_note
 from fanout.adapters.posix.fencing.own import against, is_marked, mark
 from fanout.adapters.posix.listing.stats import stat_or_none
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
@@ -34,10 +35,8 @@ from fanout.model.path_rules import STAGING_PREFIX, UNFINISHED_MODE
 # In the run's staging directory: the note, and the directory until it has its place.
 KEPT_NOTE = f"{LATER}kept"
 _MADE = f"{LATER}kept-directory"
-_NOTE_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Inode, owner and mark; mode, owner and group of the tree's root; the path in the mount.
 _NOTE = re.compile(rb"(\d+) (\d+) (\.fanout-staging-own-[0-9a-f]{32}) ([0-7]{1,4}) (\d+) (\d+) ([^/].*/)", re.DOTALL)
-_NOTE_BYTES = 1 << 20
 _ATTEMPTS = 10
 # No entry at the root of a tree has such a name, so none of the backup, and no listing shows it.
 _MARK = f"{STAGING_PREFIX}own-"
@@ -90,7 +89,7 @@ class KeptDirectory:
     def _noted(self) -> _Note | None:
         if self._note is None:
             with suppress(FileNotFoundError), self._directories.hold(self._token.path) as staging:
-                return _read_note(staging)
+                return _noted_in(staging)
         return self._note
 
     def _make(self) -> None:
@@ -158,7 +157,7 @@ def close_kept(directories: Directories, staging: int) -> None:
 
     It gets the attributes of the tree's root; an empty one goes. One that is not what was noted stays as it is.
     """
-    note = _read_note(staging)
+    note = _noted_in(staging)
     if note is None or leads_out(note.place):
         return
     path, _, name = note.place[:-1].rpartition("/")
@@ -219,30 +218,13 @@ def _opened(directories: Directories, path: str) -> int:
 
 def _write_note(staging: int, made: Staged, mirrors: os.stat_result, place: str) -> None:
     """The whole note under its name, if there is none."""
-    name = f"{KEPT_NOTE}-{os.getpid()}-{os.urandom(8).hex()}"
-    descriptor = os.open(name, _NOTE_FLAGS, 0o600, dir_fd=staging)
-    try:
-        owners = (mirrors.st_uid, mirrors.st_gid)
-        told = (made.inode.encode(), made.owner, made.mark.encode(), stat.S_IMODE(mirrors.st_mode), *owners)
-        os.write(descriptor, b"%s %d %s %o %d %d %s" % (*told, os.fsencode(place)))
-    finally:
-        os.close(descriptor)
-    with suppress(FileExistsError):
-        os.link(name, KEPT_NOTE, src_dir_fd=staging, dst_dir_fd=staging, follow_symlinks=False)
-    os.unlink(name, dir_fd=staging)
+    owners = (mirrors.st_uid, mirrors.st_gid)
+    told = (made.inode.encode(), made.owner, made.mark.encode(), stat.S_IMODE(mirrors.st_mode), *owners)
+    write_note(staging, KEPT_NOTE, b"%s %d %s %o %d %d %s" % (*told, os.fsencode(place)), replaces=False)
 
 
-def _read_note(staging: int) -> _Note | None:
-    try:
-        descriptor = os.open(KEPT_NOTE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=staging)
-    except OSError as error:
-        if error.errno in GONE | LEADS_AWAY:
-            return None
-        raise
-    try:
-        found = _NOTE.fullmatch(os.read(descriptor, _NOTE_BYTES))
-    finally:
-        os.close(descriptor)
+def _noted_in(staging: int) -> _Note | None:
+    found = read_note(staging, KEPT_NOTE, _NOTE)
     if found is None:
         return None
     inode, owner, marked, mode, uid, gid, place = found.groups()

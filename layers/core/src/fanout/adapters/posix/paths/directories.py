@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from math import inf
 
-from fanout.adapters.posix.errors import NOTHING
+from fanout.adapters.posix.errors import GONE, NOTHING, STALE
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.facts import tuning
 from fanout.model.errors import ItemError
@@ -19,8 +19,7 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import UNFINISHED_MODE, parent_of, reason_against_name
 from fanout.work.progress import FILES, moved
 
-# Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
-# and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
+# Descriptors kept open: two of each directory that files are taken from, and some above. Two trees have under 1,024.
 KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -69,7 +68,7 @@ class Directories:
         self.on_denied: Callable[[str, int], bool] = lambda _path, _descriptor: False
         self.on_taken: Callable[[str], bool] = lambda _path: False
         self.on_placing: Callable[[str, int, bool], None] = lambda _path, _descriptor, _is_new: None
-        self._new: set[str] = set()
+        self.new: set[str] = set()  # made, and not yet in use
 
     @property
     def follows(self) -> bool:
@@ -100,10 +99,15 @@ class Directories:
 
     def _note(self, path: str, held: HeldDirectory) -> None:
         held.is_noted = True
-        is_new = path in self._new
-        self._new.discard(path)
-        with suppress(OSError):  # it is gone from under its descriptor: nothing can be put into it
+        is_new = path in self.new
+        self.new.discard(path)
+        try:
             self.on_placing(path, held.descriptor, is_new)
+        except BaseException as error:
+            held.is_noted = isinstance(error, OSError) and error.errno in GONE | STALE  # nothing can be put into it
+            if not held.is_noted:
+                held.let_go()
+                raise
 
     def _kept(self, path: str, *, opens: bool) -> HeldDirectory | None:
         held = self._open.get(path)
@@ -168,6 +172,7 @@ class Directories:
             for look in self.on_entering:
                 look(path, descriptor)
         except BaseException:
+            self.new.discard(path)
             os.close(descriptor)
             raise
         return descriptor
@@ -201,7 +206,7 @@ class Directories:
         self.before_making(path)
         with suppress(FileExistsError):  # another worker may make it at the same moment
             os.mkdir(name, self._mode_of(path), dir_fd=above)
-            self._new.add(path)
+            self.new.add(path)
         self.after_making(path, above)
         return self._enter(path, name, above, opens)
 
@@ -265,10 +270,7 @@ class Directories:
         return [held.descriptor for held in dropped if not held.users]
 
     def nearest(self, path: str) -> str:
-        """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ``NOTHING``.
-
-        A single pass, whatever the depth: up to an open directory, then down to the first missing one.
-        """
+        """The deepest directory that is there at or above a path, in one pass. Raises as ``hold``, less ``NOTHING``."""
         below = []
         with self._lock:
             while path and path not in self._open:

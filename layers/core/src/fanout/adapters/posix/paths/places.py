@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 from fanout.model.entry import Place
 from fanout.model.path_rules import STAGING_PREFIX, is_unfinished
 
+IsMadeFor = Callable[[str, int, os.stat_result], bool]
+
 
 class NotedPlaces:
     """Collects the directories below ``root`` until they are taken; many threads add.
 
-    ``owner`` gives the user that the server makes files for, ``None`` where that is not known.
+    ``owner`` gives the user that the server makes files for, ``None`` where that is not known. ``is_made_for``: see
+    ``MadeMarks``.
     """
 
-    def __init__(self, root: str, owner: Callable[[], int | None]) -> None:
-        self._root, self._owner = root, owner
+    def __init__(self, root: str, owner: Callable[[], int | None], is_made_for: IsMadeFor) -> None:
+        self._root, self._owner, self._is_made_for = root, owner, is_made_for
         self._noted: list[Place] = []
 
     def note(self, path: str, descriptor: int, is_new: bool) -> None:
@@ -28,12 +31,15 @@ class NotedPlaces:
     def place_of(self, path: str, descriptor: int, *, is_new: bool = False) -> Place:
         """An open directory as a place. Raises ``OSError``.
 
-        The run's own: of its user, with the mode that only runs give to what they make. Where the file system drops the
-        sticky bit of that mode, a new one is empty: another one may have got its name before it was opened.
+        The run's own: of its user, with the mode that only runs give to what they make, and made for this path. Where
+        the file system drops the sticky bit of that mode, a new one is empty: another one may have got its name before
+        it was opened.
         """
         found = os.fstat(descriptor)
         is_own = self._owner() in (None, found.st_uid) and (
-            is_unfinished(found.st_mode) or (is_new and not os.listdir(f"/proc/self/fd/{descriptor}"))
+            self._is_made_for(self._root + path, descriptor, found)
+            if is_unfinished(found.st_mode)
+            else is_new and not os.listdir(f"/proc/self/fd/{descriptor}")
         )
         return Place(path, str(found.st_ino), is_own)
 
