@@ -23,7 +23,7 @@ CHANGES = {
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
     *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject", "s3:UpdateJobStatus", "iam:PassRole"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
-    *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction", "sns:Publish"),
+    *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction"),
     *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl"),
     *(action for action in CALLED_BY_SERVICES["Lambda mounts the file system"]),
     *("ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
