@@ -37,7 +37,9 @@ def with_leftovers(
     names = sorted({spec.path.split("/")[0] for spec in source if "/" in spec.path or spec.kind == "directory"})
     names = [name for name in names if name not in ("", ".", "..") and name.isascii()]
     mounted = direction in (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS) and "publish" not in options
-    if not mounted or os.geteuid() or chance > 0.2 or acts[0].what != "run" or not names:
+    # A retry whose ledger is broken ends before it finishes anything, and takes the marks of the run before with it.
+    damaged = any(act.change is not None and act.change.end == "ledger" for act in acts)
+    if not mounted or os.geteuid() or chance > 0.2 or acts[0].what != "run" or not names or damaged:
         return acts
     if any(fault.acts for fault in acts[0].faults) or options.get("mode") not in (None, "copy"):
         works = ""  # another run takes what he renamed for its own; what is moved is nowhere else
