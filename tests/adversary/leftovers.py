@@ -106,6 +106,7 @@ def judge_leftovers(root: Path) -> Iterator[Finding]:
             if mode & 0o077:
                 yield Finding("opened for a local user", f"{place} was made for another path, and has mode {mode:04o}")
             place.rename(aside / "looked-at")
-        if (aside / "taken").exists() and not os.path.lexists(place):
-            (aside / "taken").rename(place)
+        taken = aside / "taken"
+        if taken.exists() and not os.path.lexists(place) and not _is_closed(taken.lstat()):  # he removes that too
+            taken.rename(place)
         shutil.move(aside, f"{root.parent}/attic/looked-at-{aside.name}")
