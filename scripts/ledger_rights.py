@@ -184,7 +184,7 @@ _NOT_SHORT = {
 } | {f"{RUNS}{run_places.VERSIONS}/*"}
 KINDS: dict[str, tuple[str, ...]] = {
     pattern: (*who, SHORT_WAY) if _STANDS_FOR & {*who} and pattern not in _NOT_SHORT else who
-    for pattern, who in _ALONE.items()
+    for pattern, who in sorted(_ALONE.items())
 }
 WRITERS = tuple(dict.fromkeys(who for writers in KINDS.values() for who in writers))
 
