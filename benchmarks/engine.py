@@ -35,7 +35,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.big_files import cut
 from fanout.shards.packing import pack
-from fanout.shards.partitioned import MapItem
+from fanout.shards.partitioned import SHARDS, MapItem
 from fanout.shards.shard_results import big_file_outcomes, shard_result
 from fanout.turns.withdrawal import withdraw
 
@@ -89,7 +89,7 @@ def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     seconds = sum(DEFAULT_RATES.seconds(1, entry.size) for entry in rest)
     for number, packed in enumerate(pack(rest, DEFAULT_RATES, seconds / workers * 1.001)):
         shards.append(_write(f"shard-{number:04d}", packed, ledger))
-    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
+    ledger.write(SHARDS, list(map(MapItem, shards)))
     return shards
 
 

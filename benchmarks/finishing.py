@@ -43,9 +43,9 @@ from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.made_directories import MadeDirectory
-from fanout.shards.partitioned import Links, LinkShard, MapItem
+from fanout.shards.partitioned import LINKS, SHARDS, Links, LinkShard
 from fanout.shards.record import Record, write_outcomes
-from fanout.shards.round_records import RoundRecord
+from fanout.shards.round_records import RoundRecord, round_done_key
 
 NAMES_A_FILE = 100
 DIRECTORIES_ABOVE = 200
@@ -77,7 +77,7 @@ def prepare(count: int, names: int, source: Path, mount: Path, scratch: Path, wo
         rows = (to_builtins(MadeDirectory(path, 0o40755, 0, 0, MTIME_NS, MTIME_NS)) for path in taken)
         ledger.write_rows(keys.directories_key(shard_id, "n", 0), rows)
         write_outcomes(shard_id, "n-0000", {}, ledger, Record([], {}, directories=len(taken)))
-    ledger.write(keys.round_done_key(1), _listed())
+    ledger.write(round_done_key(1), _listed())
     _names(names, source, mount, ledger)
     return ledger
 
@@ -133,8 +133,8 @@ def _names(count: int, source: Path, mount: Path, ledger: Ledger) -> None:
     key = keys.shard_key("links-000000")
     ledger.write_rows(key, (link_row(entry, first) for entry, first in links))
     shard = Shard("links-000000", key, len(links), len(links), 0.0)
-    ledger.write(keys.LINKS, Links([LinkShard(shard, "names-000000")]))
-    ledger.write_documents(keys.SHARDS, list[MapItem]())
+    ledger.write(LINKS, Links([LinkShard(shard, "names-000000")]))
+    ledger.write(SHARDS, [])
 
 
 def finish(ledger: Ledger, source: Path, mounts: list[Path], scratch: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
 from fanout.efs.seconds import DEFAULT_RATES
 from fanout.facts.units import MIB
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
@@ -41,7 +41,8 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.runtime.bootstrap import make_context
-from fanout.work.rates.run_limits import RunLimits
+from fanout.shards.partitioned import SHARDS
+from fanout.work.rates.run_limits import LIMITS, RunLimits
 
 BUCKET = "bench-work"
 LOOK_SECONDS, EDGE_SECONDS, HEAR_SECONDS = 0.5, 2.0, 10.0
@@ -105,7 +106,7 @@ def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json
             list_segment(convert(row, Segment), make_context(run_id, "", SECONDS))
         reference = gather_segments(reference["round"], make_context(run_id, "", SECONDS))
     partition_shards(make_context(run_id, "", SECONDS))
-    found: list[Json] = make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)
+    found: list[Json] = make_context(run_id, "", SECONDS).ledger.read_json(SHARDS)
     return found
 
 
@@ -113,7 +114,7 @@ def work(run_id: str, worker: int, workers: int) -> None:
     """What one worker does: each of its shards until it is done, one task after the other."""
     copy = handler_of("copy_shard")
     run = {"id": run_id, "prefix": run_places.run_prefix(run_id)}
-    for row in make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)[worker::workers]:
+    for row in make_context(run_id, "", SECONDS).ledger.read_json(SHARDS)[worker::workers]:
         event = {"run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):
             event = copy(json.loads(json.dumps(event)), LambdaContext())
@@ -154,7 +155,7 @@ def measured(case: Case, workers: int, root: Path, seconds: float) -> Iterator[t
     for one in looks(root / run_id, processes):
         seen.append(one)
         if case.after and not changed and one.bytes and one.at - _begin(seen) >= seconds / 2:
-            make_context(run_id, "", SECONDS).ledger.write(keys.LIMITS, case.after)
+            make_context(run_id, "", SECONDS).ledger.write(LIMITS, case.after)
             changed = one.at
     if any(process.returncode for process in processes):
         raise RuntimeError(f"{case.name}: a worker failed")

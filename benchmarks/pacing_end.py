@@ -18,7 +18,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fanout.ledger.documents import Moment
 from fanout.ledger.keys import COPIED
 from fanout.ledger.ledger import Ledger
 from fanout_cli.runs.local_run import LocalOptions, LocalRuns, local_runs
@@ -53,7 +52,7 @@ def end_of(runs: LocalRuns, arn: str, run_id: str) -> End:
     (left,) = [event for page in pages for event in page["events"] if event["type"] == "ParallelStateExited"]
     ended = map_run["stopDate"].timestamp()
     ledger = Ledger(BucketStore(runs.stack.clients.s3, runs.stack.work_bucket), run_id)
-    note = ledger.find(COPIED, Moment)
+    note = ledger.find(COPIED)
     return End(
         ended - map_run["startDate"].timestamp(),
         None if note is None else note.at - ended,

@@ -21,7 +21,7 @@ from fanout.facts import aws, tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
-from fanout.listing.index.copied_index import IndexOf
+from fanout.listing.index.copied_index import EARLIER, IndexOf
 from fanout.listing.list_segment import list_segment
 from fanout.listing.rounds import begin_round
 from fanout.model.columns import Listed, in_columns
@@ -32,6 +32,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
+from fanout.shards.partitioned import SHARDS
 from fanout.work.context import Context, EndPorts
 from tests.support.attempts import attempt_of
 
@@ -82,7 +83,7 @@ def list_and_partition(source: Tree, destination: Tree, ledger: Ledger, request:
         return attempt_of(ledger, SystemClock(), 86_400, next(nonces), ends)
 
     ledger.write(keys.PLAN, Plan("bench", parse_request(request, ("data",), 1000), DEFAULT_RATES))
-    ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
+    ledger.write(EARLIER, IndexOf(""))  # the first run of its transfer
     begin_round(context(), 1, [Segment("")])
     (segment,) = open_round(1, [Segment("")])
     list_segment(Segment(segment.id, budget_entries=sys.maxsize, budget_seconds=86_400.0), context())
@@ -102,7 +103,7 @@ def run(count: int) -> dict[str, float]:
     )
     seconds = time.perf_counter() - began
     cpu_seconds = time.process_time() - cpu_began
-    shards = ledger.read_json(keys.SHARDS)
+    shards = ledger.read_json(SHARDS)
     copied = sum(row["shard"]["entries"] for row in shards)
     assert copied == count - len(range(0, count, UNCHANGED_EVERY)), copied
     return {

@@ -33,7 +33,7 @@ from fanout.flow.steps import STEPS, run_step
 from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.index.copied_index import IndexOf
+from fanout.listing.index.copied_index import EARLIER, IndexOf
 from fanout.listing.rounds import begin_round
 from fanout.model.books import Count
 from fanout.model.columns import Listed, in_columns
@@ -47,7 +47,7 @@ from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
-from fanout.shards.record import Record
+from fanout.shards.record import Record, record_key, record_rows_key
 from fanout.shards.round_records import whole_listing
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
 from fanout.work.context import Context, EndPorts
@@ -231,9 +231,8 @@ class Run:
                     end - first, shard.bytes // files if number else shard.bytes - shard.bytes // files * (files - 1)
                 )
             }
-            key = f"{keys.outcomes_prefix(shard.id)}n-{number:04d}"
-            self.ledger.write_rows(f"{key}.jsonl.gz", [])
-            self.ledger.write(f"{key}.json", Record([(first, end)], counts, 1.0))
+            self.ledger.write_rows(record_rows_key(shard.id, f"n-{number:04d}"), [])
+            self.ledger.write(record_key(shard.id, f"n-{number:04d}"), Record([(first, end)], counts, 1.0))
         ended = Attempt(shard.id, "n", began, began + 60, shard.entries, shard.bytes, shard.entries, AttemptEnd.DONE)
         self.ledger.mark(attempt_key("copy", ended))
 
@@ -243,7 +242,7 @@ def run(count: int) -> list[dict[str, Any]]:
     one = Run(count)
     request = parse_request({"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}, ("data",), 1000)
     one.ledger.write(keys.PLAN, Plan("bench", request, DEFAULT_RATES))
-    one.ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
+    one.ledger.write(EARLIER, IndexOf(""))  # the first run of its transfer
     one.ledger.begin("plan", one.clock.now())
     one.walk("OneSegment?", {"list": begin_round(one.context(), 1, [Segment("")])}, "WhatToDo?")
     shards = one.copied()

@@ -22,10 +22,11 @@ from benchmarks.machine_clock import MachineClock
 from benchmarks.own_execution import OwnExecution
 from fanout.flow.steps import STEPS
 from fanout.flow.walker import Walker, never
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
 from fanout.runtime import bootstrap
 from fanout.runtime.bootstrap import make_context
 from fanout.runtime.clients import settings
+from fanout.shards.partitioned import SHARDS
 from fanout.work.processes.crew import find_crew
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +65,7 @@ def work(run_id: str) -> None:
 def copy_shards(run_id: str, part: int = 0, parts: int = 1) -> None:
     """Every shard of a part of them, one after the other."""
     copy, run = handler_of("copy_shard"), _reference(run_id)
-    for row in make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)[part::parts]:
+    for row in make_context(run_id, "", SECONDS).ledger.read_json(SHARDS)[part::parts]:
         event = {"step": "CopyShard", "run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):
             event = {"step": "CopyShard", **copy(json.loads(json.dumps(event)), LambdaContext())}

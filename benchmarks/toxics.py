@@ -34,7 +34,7 @@ from benchmarks.own_execution import on_its_own
 from benchmarks.s3_engine import MOUNT, SECONDS, deployed, environment_of
 from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.errors import FanoutError
@@ -43,6 +43,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.runtime import bootstrap
+from fanout.shards.partitioned import SHARDS
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import Context
 
@@ -176,7 +177,7 @@ class Runs:
     def _copy(self, run_id: str, context: Callable[[], Context]) -> None:
         copy, finish = handler_of("copy_shard"), handler_of("finish_tree")
         run = {"id": run_id, "prefix": run_places.run_prefix(run_id)}
-        for row in self._task(lambda: context().ledger.read_json(keys.SHARDS)):
+        for row in self._task(lambda: context().ledger.read_json(SHARDS)):
             event = {"run": run, "shard": row["shard"], "cursor": 0}
             while not event.get("done"):
                 event = self._task(lambda event=event: copy(json.loads(json.dumps(event)), LambdaContext()))  # type: ignore[misc]

@@ -1,4 +1,6 @@
-"""Which function writes which objects of the work bucket. The roles are made of this table, and hold nothing else.
+"""Which function writes which objects of the work bucket. The roles are made of this, and hold nothing else.
+
+Each kind of object of the ledger says who writes it, where it is declared (``fanout.ledger.kind``).
 
 ``scripts/generate_policies.py`` writes templates/ledger.yaml from it; tests/template/test_ledger_rights.py holds the
 other policies against it. A pattern is one of IAM: ``*`` also matches ``/``. Below ``runs/*/`` lies a run's ledger, and
@@ -7,25 +9,24 @@ inside it, below ``verification/``, that of comparing both trees: only those in 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fnmatch import fnmatchcase
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
 
+import fanout
 from fanout.flow.steps import STEPS
-from fanout.ledger import keys, probe_keys, run_places
+from fanout.ledger import keys, run_places
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.sealing import PROVERS, SIGNER
 
 RUNS = run_places.RUNS
 _RUN = f"{RUNS}*/"
-INNER = f"{_RUN}{keys.VERIFICATION}"
+INNER = f"{_RUN}{run_places.VERIFICATION}"
 # The state machine itself, which writes the results of its Maps.
 STATE_MACHINE = "Transfer"
 
-_TASKS = (
-    *("ListSegment", "CopyShard", "VerifyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),
-)
-_CONTROL = (
-    *("PlanTransfer", "CheckMount", "GatherSegments", "PartitionShards", "BeginDeletion", "BeginVerification"),
-    "ComputeChecksums",
-)
 COMPARE = (
     *("BeginVerification", "ListSegment", "GatherSegments", "PartitionShards", "VerifyShard", "RecordShardFailure"),
     *("BeginDeletion", "DeleteShard", "RemoveDirectories", "ComputeChecksums", STATE_MACHINE),
@@ -35,122 +36,40 @@ WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishT
 # Writes what those write that it stands for.
 SHORT_WAY = "ShortWay"
 _STANDS_FOR = frozenset({"CheckMount", "ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"})
-_FINISH = ("FinishTree", "FinishShard")
-_WITHDRAW = ("FinishTree", "RemoveDirectories")
 _VERIFY = ("VerifyShard",)
-_SHARDS = ("CopyShard", "VerifyShard", *_FINISH, "DeleteShard", "RemoveDirectories")
-_PROBE = ("OpenProbe", "CloseProbe")
-_MAP_RESULTS = "map-results/"
-_PHASES = "phases/"
-_FINISHING = "finishing/"
-_ATTEMPTS = "attempts/"
 _STAGED = f"{run_places.STAGED}*"
 
-# Below a run's prefix, and in the ledger inside it.
-_OF_RUNS: dict[str, tuple[str, ...]] = {
-    keys.REQUEST: ("PlanTransfer",),
-    keys.PLAN: ("PlanTransfer",),
-    keys.FILE_SYSTEMS: ("PlanTransfer",),
-    keys.LIMITS: ("PlanTransfer",),
-    keys.WAITING: ("PlanTransfer",),
-    keys.CARRIED + "*": ("PlanTransfer",),
-    keys.EARLIER: ("PlanTransfer", "CheckMount"),
-    keys.OWNERS: ("CheckMount",),
-    keys.CLOCKS: ("CheckMount",),
-    keys.SOURCE_ROOT: ("CheckMount",),
-    keys.DESTINATION_ROOT: ("CheckMount",),
-    keys.VERSION_BEFORE: ("CheckMount",),
-    # The marks at both ends, and the runs that were not fenced; the directories that the run stages in. A pattern each,
-    # for the policy of ShortWay is as long as it may be.
-    "fencing/*fenced*": ("CheckMount",),
-    "fencing/*staged.json": ("CheckMount",),
-    "segments/round-*": ("PlanTransfer", "GatherSegments", "BeginVerification"),
-    keys.SEGMENTS_DONE + "*": ("ListSegment",),
-    keys.SEGMENTS_FAILED + "*": ("ListSegment",),
-    keys.SHARD_FILES + "*": ("ListSegment", "PartitionShards"),
-    "outcomes/listed/*": ("ListSegment",),
-    "outcomes/extras/*": ("ListSegment",),
-    "listed/*": ("ListSegment",),
-    "attributes/*": ("ListSegment",),
-    keys.BIG_FILES_BEGUN + "*": ("ListSegment",),
-    "index/*": ("ListSegment",),
-    "links/*": ("ListSegment", "PartitionShards", "BeginDeletion"),
-    keys.LINKS: ("PartitionShards",),
-    f"{keys.SHARDS}*": ("PartitionShards",),
-    keys.FORECAST: ("PartitionShards",),
-    keys.BIG_FILES: ("PartitionShards",),
-    keys.PACING + "*": ("PartitionShards", "PaceCopy"),
-    "restores/copies-at-once.json": ("PartitionShards", "FinishTree"),
-    "restores/*": ("FinishTree",),
-    keys.OUTCOMES + "*": _SHARDS,
-    # It has looked at nothing, so it records failures alone: ``shards.record`` refuses more under such a name.
-    f"{keys.OUTCOMES}*{keys.FAILED}.json*": (*_SHARDS, "RecordShardFailure"),
-    keys.DIRECTORIES + "*": ("ListSegment", "CopyShard"),
-    keys.MADE + "*": ("CopyShard", *_FINISH),
-    keys.BIG_FILE_OUTCOMES + "*": _FINISH,
-    _FINISHING + "*": _FINISH,
-    keys.DIRECTORY_FAILURES + "*": (*_FINISH, "RemoveDirectories"),
-    keys.DIRECTORIES_SET: ("FinishTree",),
-    keys.DIRECTORIES_MENDED: ("RemoveDirectories",),
-    keys.FINISHED: _WITHDRAW,
-    keys.WITHDRAWN: _WITHDRAW,
-    keys.SOURCE_FINISHED: _WITHDRAW,
-    keys.SOURCE_WITHDRAWN: _WITHDRAW,
-    keys.PUBLISHED: ("FinishTree",),
-    keys.SEALED: ("FinishTree",),
-    f"{keys.DELETIONS}*": ("BeginDeletion",),
-    keys.DELETED_DIRECTORIES: ("BeginDeletion",),
-    "deletions/*": ("ListSegment",),
-    # What a move is to delete; the shards of a sync are of its listing.
-    "deletions/move-*": ("VerifyShard", "BeginDeletion"),
-    "deletions/looks/*": ("DeleteShard", "RemoveDirectories"),
-    keys.EARLIER_PROOFS: ("BeginVerification",),
-    "seen/*": _VERIFY,
-    "checksums/*": _VERIFY,
-    "checksums/jobs/*": ("ComputeChecksums",),
-    _ATTEMPTS + "*": ("CopyShard", "VerifyShard"),
-    keys.THROTTLED + "*": _TASKS,
-    keys.WORKERS + "*": _TASKS,
-    keys.PROGRESS + "*": _TASKS,
-    keys.ENTRIES + "*": (*_TASKS, "SummariseTransfer"),
-    keys.SPENDING: (*_TASKS, *_CONTROL, "PaceCopy"),
-    keys.NOTES + "*": (*_TASKS, *_CONTROL, "PaceCopy", "SummariseTransfer", "PlanProbe"),
-    # Named, because the names are also those of documents of the run.
-    f"{keys.NOTES}index.json": ("PlanTransfer", "CheckMount", "ListSegment"),
-    f"{keys.NOTES}plan.json": ("PlanTransfer",),
-    f"{_PHASES}plan.json": ("PlanTransfer",),
-    keys.PACING_PLAN: ("PartitionShards", "PaceCopy"),
-    _PHASES + "*": (*_CONTROL, "FinishTree", "SummariseTransfer", *_PROBE),
-    # A run that is skipped has no other function than PlanTransfer.
-    keys.SUMMARY: ("PlanTransfer", "SummariseTransfer"),
-    keys.FAILURES: ("PlanTransfer", "SummariseTransfer"),
-    keys.REPORT: ("PlanTransfer", "SummariseTransfer"),
-    keys.CERTIFICATE: ("SummariseTransfer",),
-    keys.INDEX: ("SummariseTransfer",),
-    keys.PLANNED: ("SummariseTransfer",),
-    "planned-*": ("SummariseTransfer",),
-    "failures-*": ("SummariseTransfer",),
-    _MAP_RESULTS + "*": (STATE_MACHINE,),
-    probe_keys.PLAN: ("PlanProbe",),
-    probe_keys.RESULT: ("SummariseProbe",),
-    probe_keys.PAGE: ("SummariseProbe",),
-    probe_keys.SAMPLES + "*": ("RunExperiment",),
-    probe_keys.READY + "*": ("RunExperiment",),
-}
-# Beside the runs, and outside of them.
-_BESIDE: dict[str, tuple[str, ...]] = {
+
+def _import_all() -> None:
+    """Import every module of the package, so that each has declared its kinds."""
+    for module in walk_packages(fanout.__path__, "fanout."):
+        import_module(module.name)
+
+
+def _of_kinds() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+    """The writers of each pattern, and the patterns of what no run comes to that may go the short way."""
+    _import_all()
+    found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+    for kind in ObjectKind.declared:
+        found[_pattern(kind)] += kind.by
+    long = frozenset(_pattern(kind) for kind in ObjectKind.declared if not kind.short)
+    return dict(found), long
+
+
+def _pattern(kind: ObjectKind[Any]) -> str:
+    return f"{kind.place}*" if kind.place else f"{_RUN}{kind.area}"
+
+
+_DECLARED, _NOT_SHORT = _of_kinds()
+# What no ledger writes: the results of Maps, manifests of events, and whether ``fanout doctor`` can write.
+_OTHERS: dict[str, tuple[str, ...]] = {
+    f"{_RUN}map-results/*": (STATE_MACHINE,),
     f"{RUNS}{run_places.BATCHES}/*": ("StartBatch",),
-    f"{RUNS}{run_places.INDEXES}/*": ("SummariseTransfer",),
-    f"{RUNS}{run_places.LATEST}/*": ("SummariseTransfer",),
-    f"{RUNS}{run_places.MOUNTS}/*": ("CheckMount",),
-    f"{RUNS}{run_places.VERSIONS}/*": ("FinishTree",),
-    # Asked by ``fanout doctor`` whether they can write.
     f"{RUNS}{run_places.DOCTOR}/*": ("ExamineNetwork", "ExamineTurns"),
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
-    f"{run_places.SEALS}*": ("PlanTransfer",),
+    **{pattern: who for pattern, who in _DECLARED.items() if not pattern.startswith(RUNS)},
     f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer"),
-    f"{run_places.PROBES}*": ("SummariseProbe",),
     _STAGED: ("CopyShard",),
     # The role of the jobs of S3 Batch Operations, which is no function's.
     f"{run_places.REPORTS}*": ("ChecksumJob",),
@@ -172,19 +91,10 @@ _BOUNDS: dict[str, tuple[str, ...]] = {
     f"{_RUN}{keys.OUTCOMES}verified-*": _VERIFY,
     f"{_RUN}{keys.OUTCOMES}source-*": _VERIFY,
 }
-_ALONE = {f"{_RUN}{below}": who for below, who in _OF_RUNS.items()} | _BESIDE
-# What no run comes to that may go the short way: it publishes nothing, restores nothing and deletes at no source.
-_NOT_SHORT = {
-    f"{_RUN}{below}"
-    for below in (
-        *(keys.PUBLISHED, keys.SEALED, keys.VERSION_BEFORE, f"{keys.MADE}*"),
-        *("restores/copies-at-once.json", "restores/*", "deletions/looks/*"),
-        *(keys.SOURCE_FENCED, keys.SOURCE_FINISHED, keys.SOURCE_WITHDRAWN),
-    )
-} | {f"{RUNS}{run_places.VERSIONS}/*"}
 KINDS: dict[str, tuple[str, ...]] = {
     pattern: (*who, SHORT_WAY) if _STANDS_FOR & {*who} and pattern not in _NOT_SHORT else who
-    for pattern, who in sorted(_ALONE.items())
+    for pattern, who in sorted((_DECLARED | _OTHERS).items())
+    if pattern.startswith(RUNS)
 }
 WRITERS = tuple(dict.fromkeys(who for writers in KINDS.values() for who in writers))
 
@@ -226,7 +136,7 @@ def unwritten_by(function: str) -> tuple[str, ...]:
 def sample_of(pattern: str, inner: bool = False) -> str:
     """A key of a pattern, in the ledger of a run or in the one inside it."""
     key = pattern.replace("*", "x")
-    return key.replace("runs/x/", f"runs/x/{keys.VERIFICATION}", 1) if inner else key
+    return key.replace("runs/x/", f"runs/x/{run_places.VERIFICATION}", 1) if inner else key
 
 
 def _shares(pattern: str, own: tuple[str, ...]) -> bool:

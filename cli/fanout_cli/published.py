@@ -7,7 +7,7 @@ from typing import Any
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import VERSIONS
 from fanout.model.document import utc
-from fanout.publishing.kept_versions import PublishedTree, VersionNote
+from fanout.publishing.kept_versions import VERSIONS_OF, PublishedTree, VersionNote
 from fanout.report.text import size, visible
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.work_bucket import BucketStore
@@ -22,7 +22,7 @@ def published_tree(stack: Stack, destination: str) -> PublishedTree:
     Raises ``CommandError`` where nothing was published, or to that path on several mounts.
     """
     ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), VERSIONS)
-    known = [ledger.read(key, PublishedTree) for key in ledger.keys("")]
+    known = [ledger.read(VERSIONS_OF.at(key)) for key in ledger.keys("")]
     asked = destination.rstrip("/")
     found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]
     if not found:

@@ -10,9 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fanout.ledger.documents import document_row
-from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
-from fanout.turns.waiting import Waiting
+from fanout.turns.waiting import WAITING, Waiting
 from fanout_cli.main import app
 from tests.cli.conftest import GOOD, MINE, Aws
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.finishing.finish_directories import Position
+from fanout.finishing.finish_directories import DIRECTORIES_SET, Position
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import InvalidRequest, ItemError, Superseded, Transient
@@ -133,7 +133,7 @@ def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tr
     world.list_all(world.plan())
     world.copy_all()
     finish_tree(world.context())
-    world.ledger.write("directories/set.json", Position(0))
+    world.ledger.write(DIRECTORIES_SET, Position(0))
     finish_tree(world.context())
     summary = world.end()
     assert summary["status"] == "FAILED_WITH_ITEMS"

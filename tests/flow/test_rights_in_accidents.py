@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fanout.flow.steps import STEPS
-from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, OutOfTime
+from fanout.turns.other_runs import other_runs_key
 from tests.support.deployed import Break, Deployed, DeployedSides
 from tests.support.deployed_runs import KINDS, PUBLISHES, broken, fill, on_mounts, publishing, put, request, run, stack
 from tests.support.memory import MemoryTree
@@ -28,7 +28,7 @@ def test_a_run_at_one_mount_denies_none_at_the_other(short: bool) -> None:
     one = fill(Deployed(mounts=("data", "second"), short=short))
     two = at_work(one, {"source": "efs://second/in", "destination": "efs://second/copy"})
     assert run(two, {"source": "efs://data/in", "destination": "efs://data/copy"})["status"] == "SUCCEEDED"
-    assert two.ledger.has(keys.other_runs_key("destination"))
+    assert two.ledger.has(other_runs_key("destination"))
 
 
 def test_the_same_transfer_twice_is_skipped() -> None:

@@ -55,5 +55,5 @@ def test_pacing_lacks_no_right_while_a_map_copies_and_after_it() -> None:
 def test_its_role_may_write_nothing_of_another_state() -> None:
     one, _ = copying()
     with pytest.raises(AccessDenied, match="role PaceCopy"):
-        under_its_role(one, "PaceCopy").ledger.write(keys.FORECAST, Moment(0.0))
+        under_its_role(one, "PaceCopy").ledger.write(keys.FORECAST.of(Moment), Moment(0.0))
     assert [need.action for _, need in one.denied] == ["s3:PutObject"]

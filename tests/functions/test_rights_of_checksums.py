@@ -20,7 +20,7 @@ def test_compute_checksums_may_write_each_of_its_documents_and_no_report() -> No
     """A pattern of a document that it must not write, such as ``runs/*/shards/*``, also matches deeper folders."""
     ledger = Ledger(MemoryStore(), "r")
     shard = Shard("0001-000000", "shards/0001-000000.jsonl", 1, 1, 1.0)
-    names = [asked_key(0), created_key(0, "source"), ended_key(0, "source"), manifest_key(0, "source", "n")]
+    names: list[str] = [asked_key(0), created_key(0, "source"), ended_key(0, "source"), manifest_key(0, "source", "n")]
     names.append(shard_key(shard))
     keys = [one.prefix + name for one in (ledger, ledger.verification()) for name in names]
     keys.append(ledger.prefix + note_key(NOTE))

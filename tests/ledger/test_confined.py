@@ -59,7 +59,7 @@ def test_a_forged_shard_writes_nothing_out_of_the_tree(world: World, tmp_path: P
 def test_forged_big_files_links_and_directories_are_refused(world: World, path: str) -> None:
     world.plan()
     ledger, file = world.ledger, Entry(path, Kind.FILE, 1, 1, 1, ETAG)
-    ledger.write("big.json", BigFile("b", file, 1, "t"))
+    ledger.write(keys.big_file_key.at("big.json"), BigFile("b", file, 1, "t"))
     with pytest.raises(LedgerBroken, match=REFUSED):
         ledger.read_big_file("big.json")
     good = Entry("a", Kind.FILE, 1, 1, 1, ETAG)

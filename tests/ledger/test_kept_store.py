@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.ledger.kept_store import KeptStore
 from fanout.model.errors import ListingIncomplete, NotFound, Transient
+from tests.support.kinds import kind_at
 from tests.support.memory_store import MemoryStore
 
 RUN = "runs/run-1/"
@@ -47,7 +48,17 @@ def answer(store: MemoryStore | KeptStore, what: str, key: str) -> object:
         return None
 
 
-WAITS = f"{RUN}forecast.json"
+class OfKinds(KeptStore):
+    """Is written to as a ledger does: each key is of the kind that the package declares for it."""
+
+    def put(self, key: str, data: bytes) -> None:
+        super().put(kind_at(key), data)
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        return super().put_new(kind_at(key), data)
+
+
+WAITS = kind_at(f"{RUN}forecast.json")
 STEPS = st.tuples(
     st.sampled_from(["get", "list", "put", "put_new", "remove"]), st.sampled_from([*KEYS, WAITS]), st.binary()
 )

@@ -10,9 +10,10 @@ import pytest
 
 from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.write_order import WriteOrder
+from fanout.ledger.write_order import waits, waves_of
 from fanout.model.errors import Transient
-from tests.ledger.test_kept_store import RUN, WAITS, answer
+from tests.ledger.test_kept_store import RUN, WAITS, OfKinds, answer
+from tests.support.kinds import kind_at
 from tests.support.memory_store import MemoryStore
 
 
@@ -35,7 +36,7 @@ class Written(MemoryStore):
 
 
 def kept_of(store: Written) -> KeptStore:
-    kept = KeptStore(store, RUN)
+    kept = OfKinds(store, RUN)
     assert list(kept.list(RUN)) == []
     return kept
 
@@ -68,17 +69,16 @@ def test_all_that_a_short_way_knows_before_it_copies_is_sent_in_three_waves() ->
         ["shards.json"],
     ]
     alone = ["segments/round-0002.json", "forecast.json", "attempts/copy/0/1", "phases/copy.json"]
-    order = WriteOrder(RUN)
-    written = [f"{RUN}{name}" for wave in reversed(waves) for name in wave]
-    alone = [*(f"{RUN}{name}" for name in alone), "runs/mounts/0.json"]
-    assert all(map(order.waits, [*written, *alone]))
-    first, *others = [[f"{RUN}{name}" for name in wave] for wave in waves]
-    assert order.waves([*alone, *written]) == [[*first, *alone], *others]
-    assert order.waves([*alone, *written], f"{RUN}limits.json") == [[*first, *alone], *others]
-    assert order.waves(alone, f"{RUN}limits.json") == [alone]
-    assert order.waves(alone, f"{RUN}summary.json") == [alone, []]
-    assert order.waves(first, f"{RUN}fencing/finished.json") == [first, []]
-    assert order.waves([]) == [[]]
+    written = [kind_at(f"{RUN}{name}") for wave in reversed(waves) for name in wave]
+    alone = [kind_at(one) for one in (*(f"{RUN}{name}" for name in alone), "runs/mounts/0.json")]
+    assert all(map(waits, [*written, *alone]))
+    first, *others = [[kind_at(f"{RUN}{name}") for name in wave] for wave in waves]
+    assert waves_of([*alone, *written]) == [[*first, *alone], *others]
+    assert waves_of([*alone, *written], kind_at(f"{RUN}limits.json")) == [[*first, *alone], *others]
+    assert waves_of(alone, kind_at(f"{RUN}limits.json")) == [alone]
+    assert waves_of(alone, kind_at(f"{RUN}summary.json")) == [alone, []]
+    assert waves_of(first, kind_at(f"{RUN}fencing/finished.json")) == [first, []]
+    assert waves_of([]) == [[]]
 
 
 def test_what_is_sent_meanwhile_is_waited_for_by_the_next_write_and_what_failed_is_sent_again() -> None:
@@ -139,7 +139,7 @@ def test_rows_that_could_not_be_sent_beside_what_may_fail_are_sent_before_the_re
     kept.put(f"{RUN}clocks.json", b"x")
     store.broken = {f"{RUN}shards/0.jsonl.gz", f"{RUN}clocks.json"}
     with contextlib.suppress(Transient):  # as TaskNotes leaves out a note
-        kept.put(f"{RUN}progress/list/0", b"x")
+        kept.put(f"{RUN}progress/list/0000000001/0/n", b"x")
     kept.put(f"{RUN}segments/done/0.json", b"x")
     with pytest.raises(Transient):
         kept.settle()

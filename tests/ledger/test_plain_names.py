@@ -12,6 +12,7 @@ import pytest
 from msgspec import Struct, convert
 
 import fanout
+from fanout.ledger import keys
 from fanout.ledger.documents import document_of, document_row
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import LedgerBroken
@@ -138,7 +139,7 @@ def test_a_forged_token_of_a_big_file_is_broken_before_any_adapter_sees_it(token
     world = World()
     world.plan()
     big = BigFile("big", Entry("a", Kind.FILE, 1, 1, 1, '"e"'), 1, token)
-    world.ledger.write("big.json", big)
+    world.ledger.write(keys.big_file_key.at("big.json"), big)
     with pytest.raises(LedgerBroken, match=r"big\.json is not whole .*token"):
         world.ledger.read_big_file("big.json")
     with pytest.raises(ValueError, match="token"):

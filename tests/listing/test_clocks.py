@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from fanout.listing.deciding.clock_lead import Clocks, wider_ns
+from fanout.listing.deciding.clock_lead import CLOCKS, wider_ns
 from fanout.listing.deciding.clocks import wider_by
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
@@ -83,7 +83,7 @@ def test_a_difference_of_over_a_second_is_said_and_reckoned_with(ahead_seconds: 
     summary = world.run(FROM_S3)
     notes = [note for note in summary["notes"] if "clock" in note]
     assert bool(notes) is bool(said) and all(said in note for note in notes)
-    ahead = world.ledger.read("clocks.json", Clocks).of_source
+    ahead = world.ledger.read(CLOCKS).of_source
     assert ahead.least_ns <= ahead_seconds * SECOND <= ahead.most_ns
     plan = world.ledger.read_plan()
     assert wider_by(plan, world.ledger) == wider_ns(ahead)

@@ -13,19 +13,18 @@ import pytest
 from fanout.efs.capacity import baseline, most_credits
 from fanout.facts.aws import HISTORY_EVENTS
 from fanout.ledger import keys
-from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, Described, Reading, ThroughputMode
 from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
-from fanout.pacing.rows import PacingPlan
+from fanout.pacing.rows import PACING_PLAN
 from fanout.pacing.rule import DECIDE_SECONDS, rest_seconds
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.pacing import MapRun
 from fanout.shards.tasks.attempts import note_throttling
 from fanout.summary.summarise_transfer import summarise_transfer
-from fanout.work.rates.run_limits import RunLimits
+from fanout.work.rates.run_limits import LIMITS, RunLimits
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter
@@ -195,7 +194,7 @@ def test_what_can_not_be_measured_is_noted_once_and_errs_towards_the_file_system
     rows = decisions(world.ledger)
     assert all(row.bytes_per_second == pytest.approx(baseline(SIZE), rel=0.1) for row in rows)
     assert fast > 5 * (rows[-1].bytes_per_second or fast)
-    found = world.ledger.find("notes/pace.json", Notes)
+    found = world.ledger.find(keys.note_key("pace"))
     assert (found is None) == (silent == "metrics")
     if found is not None:
         assert len(found.notes) == 1 and "data could not be measured (Throttled" in found.notes[0]
@@ -209,13 +208,13 @@ def test_a_map_that_can_not_be_asked_or_moved_is_a_note_and_no_failure() -> None
     maps.refuses, maps.refuses_to_move = None, AccessDenied("states:UpdateMapRun", ARN, "allow it")
     world.remaining_seconds = 900
     pace_copy(ARN, world.context(), maps)
-    notes = world.ledger.read("notes/pace.json", Notes).notes
+    notes = world.ledger.read(keys.note_key("pace")).notes
     assert any("the Map could not be moved (AccessDenied" in note for note in notes)
 
 
 def test_a_rate_that_is_changed_while_it_runs_moves_the_map() -> None:
     world, maps, _ = started(max_concurrency=10)
-    world.ledger.write("limits.json", RunLimits(bytes_per_second=4.0 * 2**20))
+    world.ledger.write(LIMITS, RunLimits(bytes_per_second=4.0 * 2**20))
     maps.concurrency = 8
     pace_copy(ARN, world.context(), maps)
     assert maps.moved[0] == 1
@@ -255,7 +254,7 @@ def test_a_single_shard_is_not_paced() -> None:
 )
 def test_a_copy_that_is_behind_its_time_speeds_up_and_one_ahead_slows_down(finish_by: str, reason: str) -> None:
     world, maps, _ = started(max_concurrency=10, finish_by=finish_by)  # a Map of ten minutes, by its items
-    planned, maps.concurrency = world.ledger.read(keys.PACING_PLAN, PacingPlan).functions, 4
+    planned, maps.concurrency = world.ledger.read(PACING_PLAN).functions, 4
     pace_copy(ARN, world.context(), maps)
     first, last = maps.moved[0], maps.moved[-1]
     assert (4 < first <= last <= 10) if finish_by == "9m" else (4 > first >= last >= planned)

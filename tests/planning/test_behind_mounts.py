@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.efs.measure import MeasuredFileSystems
-from fanout.ledger import keys
+from fanout.efs.measure import FILE_SYSTEMS
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Unreachable
@@ -142,7 +141,7 @@ def test_neither_efs_nor_cloudwatch_is_asked_about_it(tmp_path: Path) -> None:
     world = world_of(tmp_path, Behind("a-bucket", "p/"))
     world.file_system_ids = {"data": "fs-1"}
     world.plan(between("s3://another/p/"))
-    found = world.ledger.read(keys.FILE_SYSTEMS, MeasuredFileSystems)
+    found = world.ledger.read(FILE_SYSTEMS)
     assert found.mounts["data"].mode is ThroughputMode.ELASTIC
     assert found.mounts["data"].assumptions == (
         "fs-1 is of S3 Files: the figures and prices of EFS in the mode elastic are assumed",

@@ -8,6 +8,7 @@ import pytest
 from msgspec import json as encoding
 from msgspec.structs import fields, replace
 
+from fanout.ledger import keys
 from fanout.ledger.documents import RawRequest
 from fanout.ledger.sealing import digest_of, read_seal, write_seal
 from fanout.model.document import Json
@@ -88,10 +89,10 @@ def test_a_plan_that_is_there_without_its_request_does_not_count() -> None:
 
 def test_a_request_that_is_there_is_not_replaced() -> None:
     world = World()
-    world.ledger.write("request.json", RawRequest(OTHER))
+    world.ledger.write(keys.REQUEST, RawRequest(OTHER))
     with pytest.raises(LedgerBroken, match=r"request\.json was written by somebody else"):
         planned(world)
-    assert world.ledger.read("request.json", RawRequest).request == OTHER
+    assert world.ledger.read(keys.REQUEST).request == OTHER
     assert not world.ledger.has("plan.json")
 
 
@@ -155,7 +156,7 @@ def test_a_later_attempt_reckons_ages_from_its_own_moment_and_takes_what_lambda_
     for world in (first, later):
         planned(world, REQUEST | {"newer_than": "1d", "limits": {"max_concurrency": 5}})
     assert is_same_plan(first.ledger.read_plan(), later.ledger.read_plan())
-    assert is_plan_of(later.ledger.read_plan(), first.ledger.read("request.json", RawRequest).request, ("data",))
+    assert is_plan_of(later.ledger.read_plan(), first.ledger.read(keys.REQUEST).request, ("data",))
 
 
 def test_the_signer_holds_the_plan_against_the_request() -> None:
@@ -167,7 +168,7 @@ def test_the_signer_holds_the_plan_against_the_request() -> None:
     World(source=world.source, destination=world.destination, run_id="first").run()
     world.walk("PlanTransfer", asked, "SummariseTransfer")
     other = RawRequest(asked | {"source": "s3://a-bucket/good/"})
-    world.context("PlanTransfer").ledger.write("request.json", other)
+    world.context("PlanTransfer").ledger.write(keys.REQUEST, other)
     row = {"schema_version": 2, **encoding.decode(encoding.encode(other))}
     write_seal(replace(read_seal(world.ledger), request=digest_of(row)), world.ledger)
     with pytest.raises(LedgerBroken, match=r"plan\.json is not the plan of runs/run-1/request\.json"):

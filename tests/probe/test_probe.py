@@ -13,7 +13,7 @@ import pytest
 
 from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
 from fanout.efs.capacity import most_credits
-from fanout.efs.probe_result import Experiment, ProbeResult
+from fanout.efs.probe_result import NEWEST_RESULT, Experiment
 from fanout.facts.units import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
 from fanout.model.file_system import CREDITS, Described, Reading, ThroughputMode
@@ -40,7 +40,7 @@ def test_a_probe_measures_everything_and_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["mine"]
     latest = world.ledger("other").of_file_system("data")
     assert latest.read_json("latest.json") == result
-    found = latest.read("latest.json", ProbeResult).calibration
+    found = latest.read(NEWEST_RESULT).calibration
     assert found is not None and set(found.functions) == {1, 2}
 
 

@@ -11,8 +11,9 @@ import os
 from hashlib import sha256
 from typing import Any
 
-from fanout.ledger import keys
+from fanout.ledger import keys, run_places
 from fanout.ledger.ledger import Ledger
+from fanout.shards.partitioned import SHARDS
 from fanout.turns.write_turn import writers_from_bytes
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.conductor import Attempt
@@ -151,12 +152,12 @@ class Recorder:
             if {*marks, end} == wanted != marks:
                 self.note("mark_fenced", attempt=attempt)
             marks.add(end)
-        elif name == keys.SHARDS and run in self._listing:
+        elif name == SHARDS and run in self._listing:
             self._listing.discard(run)
             self.note("partition", run=self.runs[run])
         elif name.startswith((keys.OUTCOMES, keys.BIG_FILE_OUTCOMES)) and name.endswith(".jsonl.gz"):
             self._outcomes(key, data, attempt)
-        elif name.startswith(f"{keys.VERIFICATION}{keys.DELETIONS}"):
+        elif name.startswith(f"{run_places.VERIFICATION}{keys.DELETIONS}"):
             self.note("compare", run=self.runs[run])
         elif name == keys.SUMMARY:
             green = json.loads(data)["status"] == "SUCCEEDED"

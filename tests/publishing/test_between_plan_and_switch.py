@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from fanout.ledger import run_places
+from fanout.ledger.kind import D, ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Transient
 from fanout.ports.turns import Fence, Turn
-from fanout.publishing.kept_versions import PublishedTree
+from fanout.publishing.kept_versions import VERSIONS_OF, PublishedTree
 from tests.support.flow import ManualClock
 from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held, rollback_to
@@ -240,7 +240,7 @@ def test_a_function_that_wakes_up_late_does_not_leave_people_an_old_list_of_vers
     second = up_to_the_switch(world.following("v2"))
     woke: list[str] = []
 
-    def late(ledger: Ledger, key: str, document: Struct) -> None:
+    def late(ledger: Ledger, key: ObjectKind[D], document: D) -> None:
         if isinstance(document, PublishedTree) and not woke:
             woke.append(key)
             third.publish()
@@ -248,7 +248,7 @@ def test_a_function_that_wakes_up_late_does_not_leave_people_an_old_list_of_vers
 
     monkeypatch.setattr(Ledger, "write", late)
     second.switch()
-    shown = Ledger(world.store, run_places.VERSIONS).read(woke[0], PublishedTree)
+    shown = Ledger(world.store, run_places.VERSIONS).read(VERSIONS_OF.at(woke[0]))
     assert (shown.published, [note.version for note in shown.versions]) == ("v3", ["v3", "v2", "v1"])
 
 

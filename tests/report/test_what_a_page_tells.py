@@ -10,9 +10,8 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from fanout.books.failures import FailureClass
-from fanout.books.summary_document import SummaryDocument
+from fanout.books.summary_document import SUMMARY, SummaryDocument
 from fanout.forecast.phases import INSIDE
-from fanout.ledger import keys
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Reason, Result
 from fanout.partition.partition_shards import partition_shards
@@ -122,7 +121,7 @@ def test_a_predicted_pause_is_in_the_phases_that_waited() -> None:
 def test_a_phase_that_another_carries_out_is_in_other_phases(phase: str) -> None:
     world = runs.filled()
     world.run({**SYNC, "mode": "copy"})
-    summary = world.ledger.read(keys.SUMMARY, SummaryDocument)
+    summary = world.ledger.read(SUMMARY)
     assert summary.forecast is not None
     predicted = {**summary.forecast.predicted_seconds, phase: 900.0, "publish": 1.0}
     summary = replace(summary, tasks=[], forecast=replace(summary.forecast, predicted_seconds=predicted))

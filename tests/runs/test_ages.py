@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.ledger import keys
-from fanout.listing.index.copied_index import IndexOf, transfer_digest
+from fanout.listing.index.copied_index import EARLIER, transfer_digest
 from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.turns.write_turn import writer_of
@@ -137,4 +136,4 @@ def test_two_nights_are_one_transfer_and_share_their_index() -> None:
     end = first.request.destination
     assert writer_of(first, end, "", 0.0).transfer == writer_of(second, end, "", 0.0).transfer
     assert (summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]) == (1, 5)
-    assert following.ledger.read(keys.EARLIER, IndexOf).run == "run-1"
+    assert following.ledger.read(EARLIER).run == "run-1"

@@ -19,8 +19,8 @@ from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import Result
 from fanout.shards.found_sums import Certified
-from fanout.shards.record import Record, read_record
-from fanout.shards.round_records import RoundRecord
+from fanout.shards.record import Record, read_record, record_key
+from fanout.shards.round_records import round_done_key
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.runs.test_certificate_attacks import COPY, ONLY, compared, one
 from tests.support.flow import REQUEST, World
@@ -44,21 +44,21 @@ def world(tmp_path: Path) -> World:
 
 
 def changed_record(ledger: Ledger, change: Callable[[Record], Record]) -> None:
-    key = one(ledger, "outcomes/shards/", ".json")
+    key = record_key.at(one(ledger, "outcomes/shards/", ".json"))
     ledger.write(key, replace(change(read_record(key, ledger)), key=""))
 
 
 def more_is_listed(ledger: Ledger) -> None:
     """The listing counts an entry that no shard holds."""
-    key = one(ledger, "segments/round-", "done.json")
-    record = ledger.read(key, RoundRecord)
+    key = round_done_key.at(one(ledger, "segments/round-", "done.json"))
+    record = ledger.read(key)
     ledger.write(key, replace(record, listed=record.listed + Count(1, 0)))
 
 
 def larger_is_listed(ledger: Ledger) -> None:
     """The listing counts more bytes than were compared."""
-    key = one(ledger, "segments/round-", "done.json")
-    record = ledger.read(key, RoundRecord)
+    key = round_done_key.at(one(ledger, "segments/round-", "done.json"))
+    record = ledger.read(key)
     ledger.write(key, replace(record, listed=record.listed + Count(0, SIZE)))
 
 
@@ -99,8 +99,8 @@ def one_shard_twice(ledger: Ledger) -> None:
     """A file of shards names one shard twice, so that the number of entries is that of the listing."""
     (row,) = ledger.read_json("shards.json")
     ledger.write_json("shards.json", [row, row])
-    key = one(ledger, "segments/round-", "done.json")
-    record = ledger.read(key, RoundRecord)
+    key = round_done_key.at(one(ledger, "segments/round-", "done.json"))
+    record = ledger.read(key)
     (shard,) = record.shards + record.loose
     outcomes = {result: count + count for result, count in record.outcomes.items()}
     changed = replace(record, listed=record.listed + record.listed, shards=[], loose=[shard, shard], outcomes=outcomes)

@@ -143,13 +143,13 @@ def test_a_count_is_kept_for_a_while_and_then_made_anew() -> None:
     world.list_all(world.plan(request_with(1.0, lambda_gb_second=0.001)))
     plan = world.ledger.read_plan()
     partition_shards(world.context())
-    counted = world.ledger.read(keys.SPENDING, Spending)
+    counted = world.ledger.read(keys.SPENDING)
     at_work_for(COUNT_SECONDS - 1, world)
     world.context().within(plan)
-    assert world.ledger.read(keys.SPENDING, Spending) == counted
+    assert world.ledger.read(keys.SPENDING) == counted
     world.clock.time += 1
     world.context().within(plan)
-    anew = world.ledger.read(keys.SPENDING, Spending)
+    anew = world.ledger.read(keys.SPENDING)
     assert anew.counted_at == world.clock.time
     short = sum(short_seconds().values())
     assert anew.dollars == pytest.approx(counted.dollars + (short + COUNT_SECONDS) * 1.769 * 0.001, abs=0.001)

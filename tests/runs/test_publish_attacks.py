@@ -13,7 +13,8 @@ import pytest
 from fanout.adapters.posix.publishing import versions as versions_below_a_mount
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.tree import PosixTree
-from fanout.ledger import keys, run_places
+from fanout.copying.linking import VERSION_BEFORE
+from fanout.ledger import run_places
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.planning.check_mount import check_mount
@@ -284,9 +285,9 @@ def test_the_checks_of_another_attempt_find_what_the_first_one_noted(world: Publ
     second = world.following("v2")
     plan_transfer(REQUEST, second.context(), ("data",), 10, "work")
     check_mount(second.context())
-    noted = second.ledger.read_json(keys.VERSION_BEFORE)
+    noted = second.ledger.read_json(VERSION_BEFORE)
     check_mount(dataclasses.replace(second).context())
-    assert json.loads(json.dumps(noted)) == second.ledger.read_json(keys.VERSION_BEFORE)
+    assert json.loads(json.dumps(noted)) == second.ledger.read_json(VERSION_BEFORE)
     assert noted["version"] == "v1"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.copying.linking import SEALED
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.document import Json
@@ -156,9 +157,9 @@ def test_without_the_time_of_its_end_what_a_run_copied_is_copied_again(
     second = world.following("v2")
     assert counts(second.publish()) == (1, 3)
     if broken is None:
-        world.store.remove([f"{second.ledger.prefix}{keys.SEALED}"])
+        world.store.remove([f"{second.ledger.prefix}{SEALED}"])
     else:
-        second.ledger.write_bytes(keys.SEALED, broken)
+        second.ledger.write_bytes(SEALED, broken)
     assert counts(world.following("v3").publish()) == (1, 3)
 
 

@@ -120,7 +120,7 @@ def test_what_there_is_no_time_or_room_for_is_handed_back(mounts: TwoMounts, mon
 def test_what_was_not_looked_up_is_never_taken_for_missing(mounts: TwoMounts, monkeypatch: pytest.MonkeyPatch) -> None:
     write = mounts.world.ledger.__class__.write
 
-    def without_looks(ledger: Any, key: str, document: Any) -> None:
+    def without_looks(ledger: Any, key: Any, document: Any) -> None:
         is_listing = isinstance(document, DestinationListing)
         write(ledger, key, DestinationListing([], "") if is_listing else document)
 

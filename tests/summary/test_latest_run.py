@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.books.summary_document import SummaryDocument
+from fanout.books.summary_document import SUMMARY, SummaryDocument
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.summary.run_facts import find_earlier, write_latest
@@ -118,7 +118,7 @@ def test_two_runs_that_end_at_the_same_time_do_no_harm() -> None:
     at_once: list[tuple[World, Any, SummaryDocument]] = []
     for run_id in ("run-2", "run-3"):
         world, _ = followed(first, run_id)
-        at_once.append((world, world.ledger.read_plan(), world.ledger.read("summary.json", SummaryDocument)))
+        at_once.append((world, world.ledger.read_plan(), world.ledger.read(SUMMARY)))
     for order in (at_once, at_once[::-1]):
         found = [find_earlier(plan, world.ledger) for world, plan, _ in order]  # both read before one writes
         assert all(notes == [] for _, notes in found)

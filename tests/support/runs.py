@@ -18,7 +18,7 @@ from fanout.model.errors import OutOfTime
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.partitioned import Links, ListedBigFiles
+from fanout.shards.partitioned import BIG_FILES, LINKS, Links, ListedBigFiles
 from fanout.shards.record import write_outcomes
 from fanout.shards.sizes import Sizes
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key
@@ -218,8 +218,8 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
     done |= {"listed": to_builtins(listed), "sizes": sizes.row(), "shards": rows, "outcomes": to_builtins(no_counts())}
     ledger.write_json("segments/round-0001-done.json", done)
     ledger.write_json("shards.json", [{"shard": row} for row in rows])
-    ledger.write("links.json", Links([]))
-    ledger.write("big-files.json", ListedBigFiles([]))
+    ledger.write(LINKS, Links([]))
+    ledger.write(BIG_FILES, ListedBigFiles([]))
     for phase, at in (("list", 3), ("partition", 31), ("copy", 39)):
         ledger.begin(phase, world.clock.time + at)
     world.clock.time = max(clock) + 1

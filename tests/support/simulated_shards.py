@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanout.efs.measure import MeasuredFileSystems
+from fanout.efs.measure import FILE_SYSTEMS, MeasuredFileSystems
 from fanout.forecast.document import by_service
 from fanout.forecast.spending import dollars_done, done_so_far
 from fanout.ledger import keys
@@ -102,7 +102,7 @@ def ledger_of(copy: ShardedCopy, rates: Rates, store: MemoryStore | None = None,
     document = {"source": "s3://a-bucket/x/", "destination": "efs:///y", "limits": limits}
     plan = Plan("run-1", parse_request(document, ("data",), 1_000), rates, began=BEGAN)
     ledger.write(keys.PLAN, plan)
-    ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems({"data": copy.state}, {"data": "fs-1"}))
+    ledger.write(FILE_SYSTEMS, MeasuredFileSystems({"data": copy.state}, {"data": "fs-1"}))
     for one in copy.ended:
         for number, (began, ended, end) in enumerate(one.spans):
             size = int(one.size) if end is AttemptEnd.DONE else 0

@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
+from fanout.work.rates import run_limits
 from scripts import generate_policies
 from scripts.generate_policies import others_of
 from scripts.ledger_rights import KINDS, OUTSIDE, READ_OUTSIDE, RUNS, STATE_MACHINE, WRITERS, sample_of, written_by
@@ -55,7 +56,7 @@ POINT = f"arn:aws:s3:us-east-1:{ACCOUNT}:accesspoint/reports"
 # Keys of no kind that the table has: what somebody leaves for a later version, or a person, to find.
 NEW_KINDS = ("new", "runs/new", "runs/x/new.json", "runs/x/new/limits.json", "new/limits.json", "runs/limits.json", "")
 ROLES = sorted({f"{one}Role" for one in WRITERS})
-LIMITS = f"runs/x/{keys.LIMITS}"
+LIMITS = f"runs/x/{run_limits.LIMITS}"
 SEALS = run_places.SEALS
 
 
@@ -77,7 +78,7 @@ def test_limits_lie_right_below_a_run_and_nowhere_else(who: str) -> None:
     places = {one.removesuffix("*") for one in KINDS if one.startswith(RUNS) and not one.startswith(f"{RUNS}*/")}
     assert len(places) == 6
     for below in (*places, "runs/x/outcomes/shards/1/", "runs/x/notes/", "runs/x/y/"):
-        assert is_denied(OTHERS[who], "s3:PutObject", WORK, f"{below}{keys.LIMITS}"), below
+        assert is_denied(OTHERS[who], "s3:PutObject", WORK, f"{below}{LIMITS}"), below
 
 
 @pytest.mark.parametrize("who", OTHERS)

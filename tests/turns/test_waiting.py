@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import DestinationBusy, Transient
-from fanout.turns.waiting import RETRY_SECONDS, RETRY_SECONDS_MAX, Waiting, longest_pause
+from fanout.turns.waiting import RETRY_SECONDS, RETRY_SECONDS_MAX, WAITING, longest_pause
 from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
@@ -54,7 +53,7 @@ def test_it_names_the_run_it_waits_for_and_what_that_one_writes(first: Json, sec
     world, _ = waiting_world(first)
     with pytest.raises(DestinationBusy):
         world.plan(second)
-    found = world.ledger.read(keys.WAITING, Waiting)
+    found = world.ledger.read(WAITING)
     assert (found.holder, found.destination, found.mode) == ("slow1", held, first.get("mode", "copy"))
 
 
@@ -65,7 +64,7 @@ def test_each_try_says_when_it_asks_again_and_the_begin_of_the_waiting_stays() -
     for _ in range(6):
         with pytest.raises(DestinationBusy):
             world.plan({**REQUEST, "mode": "sync"})
-        found = world.ledger.read(keys.WAITING, Waiting)
+        found = world.ledger.read(WAITING)
         assert found.since == began
         latest.append(found.next_try - world.clock.time)
         world.clock.sleep(latest[-1])

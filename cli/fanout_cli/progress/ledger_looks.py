@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from fanout.forecast.document import ForecastDocument
+from fanout.forecast.document import FORECAST
 from fanout.ledger import keys
-from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
 from fanout.shards.held import last_progress
-from fanout.turns.waiting import Waiting
+from fanout.turns.waiting import WAITING
 from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.run_progress import WITH_SHARDS, RunLook, course_of
 from fanout_cli.progress.stage import Stage
@@ -52,7 +51,7 @@ class LedgerLooks:
         """The state of the run now. Raises ``LedgerBroken``."""
         self._read_phases()
         if self._plan is None:
-            waiting = None if self._began else self._ledger.find(keys.WAITING, Waiting)
+            waiting = None if self._began else self._ledger.find(WAITING)
             return RunLook(at, began=dict(self._began), waiting=waiting)
         request, began = self._plan.request, dict(self._began)
         course = course_of(request)
@@ -93,11 +92,11 @@ class LedgerLooks:
         for key in self._ledger.keys(_PHASES):
             name = key.removeprefix(_PHASES).removesuffix(".json")
             if name not in self._began:
-                self._began[name] = self._ledger.read(key, PhaseBegan).began
+                self._began[name] = self._ledger.read(keys.phase_key.at(key)).began
         if self._plan is None and "plan" in self._began:
             row = self._ledger.find_json(keys.PLAN)  # it follows the begin of its phase
             self._plan = self._ledger.read_plan() if row is not None else None
 
     def _read_forecast(self) -> dict[str, float]:
-        forecast = self._ledger.find(keys.FORECAST, ForecastDocument)
+        forecast = self._ledger.find(FORECAST)
         return forecast.predicted_seconds if forecast else {}  # a run of no shard has none

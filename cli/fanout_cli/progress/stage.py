@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import TROUBLE
 from fanout.model.shard import Rates
 from fanout.shards.partitioned import shards_of
-from fanout.shards.round_records import RoundRecord
+from fanout.shards.round_records import round_done_key
 from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout_cli.progress.map_runs import MapCounts
 from fanout_cli.progress.run_progress import ListingProgress
@@ -79,7 +78,7 @@ class Stage:
 
     def _read_round(self) -> bool:
         """Read the record of the next round, if it is closed."""
-        done = self._ledger.find(keys.round_done_key(self._rounds + 1), RoundRecord)
+        done = self._ledger.find(round_done_key(self._rounds + 1))
         if done is None:
             return False
         self._rounds += 1

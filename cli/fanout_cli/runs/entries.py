@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fanout.books.summary_document import SummaryDocument
+from fanout.books.summary_document import SUMMARY
 from fanout.deleting.deletions import deletion_shards, ledger_of_deletion
 from fanout.finishing.unset_directories import directories_failed
 from fanout.ledger import keys
@@ -75,7 +75,7 @@ def entry_outcomes(ledger: Ledger, wanted: Collection[Result] = EVERY) -> Iterat
 
 def _absent(ledger: Ledger) -> Absent | None:
     """Why an entry has no outcome, as the books say it; ``None`` while the run goes on."""
-    summary = ledger.find(keys.SUMMARY, SummaryDocument)
+    summary = ledger.find(SUMMARY)
     if summary is None:
         return None
     if summary.error is not None and not is_partitioned(ledger):

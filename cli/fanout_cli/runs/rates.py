@@ -6,13 +6,13 @@ import json
 
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
-from fanout.ledger.keys import LIMITS, PLAN
+from fanout.ledger.keys import PLAN
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
 from fanout.work.rates.in_force import limits_asked, limits_in_force
-from fanout.work.rates.run_limits import RunLimits
+from fanout.work.rates.run_limits import LIMITS, RunLimits
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.runs import describe_run, read_ledger
 from fanout_cli.runs.work_bucket import BucketStore

@@ -33,7 +33,7 @@ def bring_report(stack: Stack, run_id: str, directory: Path) -> dict[str, str]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = {"summary": directory / SUMMARY}
     paths["summary"].write_bytes(summary)
-    for name, key in (("failures", FAILURES), ("report", REPORT)):
+    for name, key in (("failures", str(FAILURES)), ("report", str(REPORT))):
         paths[name] = directory / key
         paths[name].write_bytes(store.get(prefix + key))
     number = 2

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from fanout.copying.copy_shard import copy_shard
-from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import DestinationBusy
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.partitioned import MapItem, shards_of
+from fanout.shards.partitioned import SHARDS, MapItem, shards_of
 from fanout.shards.tasks.attempt import Attempt, AttemptEnd, attempt_key, note_key
 from fanout.turns.write_turn import WriteTurns
 from fanout_cli.progress.ledger_looks import LedgerLooks
@@ -181,7 +180,7 @@ def copying(shards: int) -> World:
     world.list_all(world.plan())
     partition_shards(world.context())
     items = [MapItem(Shard(f"s{number:05d}", "k", 100, 100, 9.0)) for number in range(shards)]
-    world.ledger.write_documents(keys.SHARDS, items)
+    world.ledger.write(SHARDS, items)
     return world
 
 

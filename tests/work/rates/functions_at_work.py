@@ -12,7 +12,7 @@ from typing import Protocol
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.errors import TimeUp
-from fanout.work.rates.run_limits import RunLimits
+from fanout.work.rates.run_limits import LIMITS, RunLimits
 from fanout.work.rates.throttle import Throttle
 from tests.support.memory_store import MemoryStore
 
@@ -47,7 +47,7 @@ def simulate(work: Work, chance: random.Random, seconds: int) -> list[float]:
     """Bytes that all functions moved, second by second. Moving takes no time, so that only the limit holds them."""
     now = [0.0]
     ledger = Ledger(MemoryStore(), "run-1")
-    ledger.write("limits.json", RunLimits(bytes_per_second=work.rate))
+    ledger.write(LIMITS, RunLimits(bytes_per_second=work.rate))
     used = [0.0] * (seconds + 1)
     order = itertools.count()
     queue: list[tuple[float, int, Callable[[], float | None]]] = []

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from fanout.facts.units import MIB
-from fanout.ledger import keys
 from fanout.model.document import SCHEMA_VERSION
 from fanout.work.rates.in_force import limits_in_force
-from fanout.work.rates.run_limits import PacedRate, RunLimits
+from fanout.work.rates.run_limits import LIMITS, PACED_RATE, PacedRate, RunLimits
 from fanout.work.rates.throttle import Throttle
 from tests.support.flow import REQUEST, World
 
@@ -87,7 +86,7 @@ def test_what_is_not_valid_leaves_the_limit_as_it_was(invalid: bytes) -> None:
 def test_what_is_valid_holds_and_none_takes_a_limit_away() -> None:
     world = planned(files_per_second=10)
     for found in (RunLimits(5.0 * MIB, 3.0), RunLimits()):
-        world.ledger.write(keys.LIMITS, found)
+        world.ledger.write(LIMITS, found)
         assert limits_in_force(world.ledger, ASKED) == (found, "")
 
 
@@ -103,7 +102,7 @@ def test_a_file_that_is_gone_takes_no_limit_away() -> None:
 @pytest.mark.parametrize("rate", [0, -1, 1e308, "fast"])
 def test_a_rate_of_the_pacing_that_is_not_valid_takes_no_limit_away(rate: Any) -> None:
     world = planned(files_per_second=10)
-    world.ledger.write(keys.PACED_RATE, PacedRate())
+    world.ledger.write(PACED_RATE, PacedRate())
     world.store.put("runs/run-1/pacing/rate.json", body(bytes_per_second=rate, entry_bytes=0))
     held = throttle(world)
     assert held.holds() and "pacing/rate.json" in held.problem

@@ -142,7 +142,7 @@ def what_if(ledger: Ledger, other: OtherSettings) -> WhatIf:
 
 def _ended(ledger: Ledger) -> tuple[dict[str, float], dict[str, float]]:
     """The run's seconds by phase and its dollars by service."""
-    found = ledger.find(keys.SUMMARY, _Summary)
+    found = ledger.find(keys.SUMMARY.of(_Summary))
     if found is None:
         raise InvalidRequest(ledger.run_id, "the run has not ended, or has no summary", "name a run that has ended")
     if found.forecast is None or not found.forecast.actual_dollars:

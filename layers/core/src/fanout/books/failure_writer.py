@@ -45,7 +45,7 @@ class FailureWriter:
 
     def _flush(self) -> None:
         self._files += 1
-        key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
+        key = keys.FAILURES if self._files == 1 else keys.more_failures_key(self._files)
         self._ledger.write_rows(key, map(to_builtins, self._rows))  # names may hold bytes that are no text
         for phase, outcomes in self._entries.items():
             write_entries(self._ledger, phase, f"failed-{self._files:04d}", outcomes)

@@ -8,6 +8,8 @@ from msgspec import Struct, field
 
 from fanout.books.failures import FailureClass
 from fanout.forecast.document import ForecastDocument
+from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.model.books import Books, Count
 from fanout.model.entry import Kind
 from fanout.model.errors import RunError
@@ -123,6 +125,9 @@ class Published(Struct, frozen=True):
     removed: list[PlainName] = field(default_factory=list)
 
 
+PUBLISHED = ObjectKind("published.json", Published, by=("FinishTree",), short=False)
+
+
 class Planned(Struct, frozen=True):
     """The changes that a copy and a sync would make.
 
@@ -203,6 +208,9 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     earlier: EarlierRun | None = None
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+SUMMARY = keys.SUMMARY.of(SummaryDocument)
 
 
 def figures_of(summary: SummaryDocument) -> EarlierRun:

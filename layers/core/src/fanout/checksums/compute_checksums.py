@@ -111,7 +111,7 @@ def _create(asked: JobBatch, jobs: ChecksumJobs, ledger: Ledger) -> list[str]:
     refused = []
     for part in asked.parts:
         key = created_key(asked.number, part.end)
-        created = ledger.find(key, CreatedJob)
+        created = ledger.find(key)
         if created is None:
             try:
                 created = CreatedJob(jobs.create(job_of(asked, part, ledger)))
@@ -197,11 +197,11 @@ def _looked(asked: list[JobBatch], refused: list[str], jobs: ChecksumJobs, plan:
     ended: list[EndedJob] = []
     waits = 0
     for one, part in parts:
-        created = ledger.read(created_key(one.number, part.end), CreatedJob)
+        created = ledger.read(created_key(one.number, part.end))
         if created.refused:
             continue
         key = ended_key(one.number, part.end)
-        known = ledger.find(key, EndedJob)
+        known = ledger.find(key)
         if known is None and (known := _end_of_job(created, part, jobs, plan, context)) is not None:
             ledger.write(key, known)
         if known is None:
@@ -223,8 +223,8 @@ def _cancel(asked: list[JobBatch], jobs: ChecksumJobs, ledger: Ledger) -> list[s
     kept = []
     for one in asked:
         for part in one.parts:
-            created = ledger.find(created_key(one.number, part.end), CreatedJob)
-            if created is None or created.refused or ledger.find(ended_key(one.number, part.end), EndedJob) is not None:
+            created = ledger.find(created_key(one.number, part.end))
+            if created is None or created.refused or ledger.find(ended_key(one.number, part.end)) is not None:
                 continue
             try:
                 jobs.cancel(created.job_id)

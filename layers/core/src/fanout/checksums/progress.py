@@ -14,21 +14,18 @@ from hashlib import sha256
 from msgspec import Struct
 
 from fanout.checksums.rows import computed_in, report_files, report_rows
-from fanout.ledger.keys import Key
+from fanout.ledger.kind import ObjectKind, PlainText
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import S3Location
 from fanout.model.shard import Shard
 from fanout.ports.checksum_jobs import JobAsked, JobState
 
 NOTE = "checksums"
-_ASKED = "checksums/jobs/asked/"
-# The jobs of a number.
-asked_key = Key(_ASKED + "{number:06d}.json")
-# The job of an end, and how it ended.
-created_key = Key("checksums/jobs/created/{number:06d}-{end}.json")
-ended_key = Key("checksums/jobs/ended/{number:06d}-{end}.json")
+_ASKED, _AREA = "checksums/jobs/asked/", "checksums/jobs/*"
 # A list of objects; one that no job was asked with is read by nobody.
-manifest_key = Key("checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv")
+manifest_key = ObjectKind(
+    "checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv", PlainText, by=("ComputeChecksums",), area=_AREA
+)
 _JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
 
 
@@ -52,11 +49,20 @@ class JobBatch(Struct, frozen=True):
     parts: list[JobObjects]
 
 
+# The jobs of a number.
+asked_key = ObjectKind(_ASKED + "{number:06d}.json", JobBatch, by=("ComputeChecksums",), area=_AREA)
+
+
 class CreatedJob(Struct, frozen=True):
     """A job that S3 took, or why it did not."""
 
     job_id: str
     refused: str = ""
+
+
+created_key = ObjectKind(
+    "checksums/jobs/created/{number:06d}-{end}.json", CreatedJob, by=("ComputeChecksums",), area=_AREA
+)
 
 
 class EndedJob(Struct, frozen=True):
@@ -67,10 +73,16 @@ class EndedJob(Struct, frozen=True):
     said: str = ""
 
 
+ended_key = ObjectKind("checksums/jobs/ended/{number:06d}-{end}.json", EndedJob, by=("ComputeChecksums",), area=_AREA)
+
+
 class InJob(Struct, frozen=True):
     """The number of the jobs that a shard's objects are in."""
 
     number: int
+
+
+_in_job_key = ObjectKind("checksums/jobs/of/{name}.json", InJob, by=("ComputeChecksums",), area=_AREA)
 
 
 def begin_computing(ledger: Ledger) -> None:
@@ -79,15 +91,15 @@ def begin_computing(ledger: Ledger) -> None:
     ledger.whole_run().note(NOTE, [said])
 
 
-def shard_key(shard: Shard) -> str:
+def shard_key(shard: Shard) -> ObjectKind[InJob]:
     """In which jobs the objects of a shard are; the parts of a big file share the answer."""
     name = shard.id if shard.blocks is None else sha256(shard.key.encode()).hexdigest()[:32]
-    return f"checksums/jobs/of/{name}.json"
+    return _in_job_key(name)
 
 
 def all_asked(ledger: Ledger) -> list[JobBatch]:
     """All jobs that the run asked for, in their order."""
-    return [ledger.read(key, JobBatch) for key in ledger.keys(_ASKED)]
+    return [ledger.read(asked_key.at(key)) for key in ledger.keys(_ASKED)]
 
 
 def job_of(asked: JobBatch, part: JobObjects, ledger: Ledger) -> JobAsked:
@@ -119,14 +131,14 @@ def reported(
 
 def jobs_of(shard: Shard, ledger: Ledger) -> dict[str, str]:
     """The ids of the jobs by end that are complete and are about a shard."""
-    found = ledger.find(shard_key(shard), InJob)
-    asked = None if found is None else ledger.find(asked_key(found.number), JobBatch)
+    found = ledger.find(shard_key(shard))
+    asked = None if found is None else ledger.find(asked_key(found.number))
     if asked is None:
         return {}
     jobs = {}
     for part in asked.parts:
-        created = ledger.find(created_key(asked.number, part.end), CreatedJob)
-        ended = ledger.find(ended_key(asked.number, part.end), EndedJob)
+        created = ledger.find(created_key(asked.number, part.end))
+        ended = ledger.find(ended_key(asked.number, part.end))
         if created is not None and ended is not None and ended.state is JobState.COMPLETE:
             jobs[part.end] = created.job_id
     return jobs
@@ -138,7 +150,7 @@ def computing_asked(ledger: Ledger) -> tuple[int, int]:
     for one in (ledger, ledger.verification()):
         for asked in all_asked(one):
             for part in asked.parts:
-                created = one.find(created_key(asked.number, part.end), CreatedJob)
+                created = one.find(created_key(asked.number, part.end))
                 if created is not None and not created.refused:
                     jobs, objects = jobs + 1, objects + part.objects
     return jobs, objects

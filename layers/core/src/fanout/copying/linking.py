@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_from_row
 from fanout.model.entry import Entry, MadeEntry
@@ -33,15 +34,23 @@ class VersionBefore(Struct, frozen=True):
     named: PlainNameOrNone = ""
 
 
+# The version that is published when a run begins.
+VERSION_BEFORE = ObjectKind("version-before.json", VersionBefore, by=("CheckMount",), short=False)
+
+
 class Sealed(Struct, frozen=True):
     """The time of the file system after the last change of a run that published, in nanoseconds since 1970."""
 
     at_ns: int
 
 
+# When, by the file system's clock, a run that published had made its last change there.
+SEALED = ObjectKind("version-sealed.json", Sealed, by=("FinishTree",), short=False)
+
+
 def version_before(ledger: Ledger) -> VersionBefore:
     """The version that was published when the run began, or the first of those that it resumes."""
-    return ledger.whole_run().read(keys.VERSION_BEFORE, VersionBefore)
+    return ledger.whole_run().read(VERSION_BEFORE)
 
 
 def linked_from(
@@ -110,7 +119,7 @@ def made_in(version: str, ledger: Ledger, paths: set[str]) -> dict[str, list[Mad
 
 def _sealed_ns(earlier: Ledger) -> int:
     try:
-        sealed = earlier.find(keys.SEALED, Sealed)
+        sealed = earlier.find(SEALED)
     except LedgerBroken:  # what has no ctime of its own is copied
         return 0
     return 0 if sealed is None else sealed.at_ns

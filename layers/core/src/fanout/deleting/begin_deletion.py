@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.books.run_books import run_books
-from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
+from fanout.deleting.deletions import DELETED_DIRECTORIES, Deletions, ListedExtras, listed_extras
 from fanout.deleting.moves import proven_entries, refused_move
 from fanout.deleting.not_copied import NotCopied
 from fanout.finishing.unset_directories import directories_failed
@@ -28,7 +28,7 @@ def begin_deletion(context: Context) -> Json:
     deletions, note = _of_move(plan, context) if plan.moves else _of_sync(plan, context)
     if note:
         ledger.whole_run().note("delete", [note])
-    ledger.write(keys.DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
+    ledger.write(DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
     files = [one.shard for one in deletions if not one.directories]
     ledger.write_items(keys.DELETIONS, files, lambda shard: Deletion(shard, directories=False))
     ledger.whole_run().begin("delete", context.clock.now())

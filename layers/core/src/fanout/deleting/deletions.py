@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fanout.deleting.guard import Scope, refusal
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, no_counts
 from fanout.model.entry_outcome import Outcome
@@ -25,6 +26,9 @@ class Deletions(Struct, frozen=True):
     """deleted-directories.json: the shards of directories that a sync removes."""
 
     deletions: list[Deletion]
+
+
+DELETED_DIRECTORIES = ObjectKind("deleted-directories.json", Deletions, by=("BeginDeletion",))
 
 
 class ListedExtras(Struct, frozen=True):
@@ -62,12 +66,12 @@ def extras_of(rounds: Iterable[RoundRecord], request: Request) -> ListedExtras:
 
 def deleted_files(ledger: Ledger) -> list[Deletion]:
     """The shards of files and objects that a sync deletes, as DeleteShards reads them. Raises ``LedgerBroken``."""
-    return ledger.read_documents(keys.DELETIONS, Deletion)
+    return ledger.read(keys.DELETIONS)
 
 
 def deleted_directories(ledger: Ledger) -> list[Deletion]:
     """The shards of directories that a sync removes. Raises ``LedgerBroken``."""
-    return ledger.read(keys.DELETED_DIRECTORIES, Deletions).deletions
+    return ledger.read(DELETED_DIRECTORIES).deletions
 
 
 def ledger_of_deletion(ledger: Ledger) -> Ledger:
@@ -119,5 +123,5 @@ def deletion_shards(ledger: Ledger) -> list[Shard]:
     held = sum(shard.entries for shard in shards)
     extra = listed_extras(ledger, ledger.read_plan().request).extra.entries
     if held != extra and (held or not ledger.has(keys.note_key("delete"))):  # the note says why none was to go
-        raise ledger.broken(keys.DELETIONS, f"and {keys.DELETED_DIRECTORIES} hold {held} of {extra} entries to delete")
+        raise ledger.broken(keys.DELETIONS, f"and {DELETED_DIRECTORIES} hold {held} of {extra} entries to delete")
     return shards

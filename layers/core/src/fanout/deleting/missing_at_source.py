@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, problem_of
@@ -17,7 +16,7 @@ from fanout.ports.looking import found_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.verifying.moved import is_copy_of
-from fanout.work.roots import Root, identity_of
+from fanout.work.roots import SOURCE_ROOT, identity_of
 
 # Why an entry of the destination stays, or None.
 LookAtSource = Callable[[Entry], ItemError | None]
@@ -39,7 +38,7 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
 def same_root(source: Tree, ledger: Ledger) -> ItemError | None:
     """Why nothing may be deleted: the root of the source is not the directory that it was; ``None`` where it is."""
     try:
-        same = identity_of(source) == ledger.read(keys.SOURCE_ROOT, Root).identity
+        same = identity_of(source) == ledger.read(SOURCE_ROOT).identity
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")

@@ -13,7 +13,7 @@ from fanout.deleting.deletions import deleted_directories, deleted_files, deleti
 from fanout.deleting.missing_at_source import LookAtSource, look_at_copy, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
-from fanout.finishing.finish_directories import finish_directories
+from fanout.finishing.finish_directories import DIRECTORIES_MENDED, finish_directories
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER
@@ -125,7 +125,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         last = not gone
     if plan.moves:
         return {"removed": removed, "done": True}
-    made, mended = made_directories(ledger), keys.DIRECTORIES_MENDED
+    made, mended = made_directories(ledger), DIRECTORIES_MENDED
     _, done = finish_directories(context, destination, deadline, made, mended)
     return {"removed": removed, "done": done}
 

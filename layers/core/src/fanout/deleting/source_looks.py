@@ -15,8 +15,8 @@ from msgspec import Struct
 from fanout.deleting.deletions import deleted_directories
 from fanout.deleting.missing_at_source import LookAtSource, look_at_source
 from fanout.facts import tuning
-from fanout.ledger import keys
 from fanout.ledger.documents import Range, indexes_of, ranges_of
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -51,6 +51,11 @@ class SourceLooks(Struct, frozen=True):
     kept: list[KeptExtra]
 
 
+source_looks_key = ObjectKind(
+    "deletions/looks/{shard_id}.json", SourceLooks, by=("DeleteShard", "RemoveDirectories"), short=False
+)
+
+
 def look_at_shard(shard: Shard, context: Context) -> Json:
     """Look for the extras of a shard that have no outcome at the source; returns ``cursor``, how many it looked for.
 
@@ -65,7 +70,7 @@ def look_at_shard(shard: Shard, context: Context) -> Json:
 
 def none_looked_at(shard: Shard, context: Context) -> Json:
     """Note that none of a shard's extras was looked for, so that DeleteShard deletes none; as ``look_at_shard``."""
-    context.ledger.write(keys.source_looks_key(shard.id), SourceLooks(context.clock.now(), [], []))
+    context.ledger.write(source_looks_key(shard.id), SourceLooks(context.clock.now(), [], []))
     return {"cursor": 0, "done": False}
 
 
@@ -93,7 +98,7 @@ def look_at_directories(context: Context) -> Json:
 
 def looked_at(shard: Shard, left: list[tuple[int, Entry]], now: float, ledger: Ledger) -> list[tuple[int, Entry]]:
     """Those of the entries that a function at the source looked for in the last ``LOOK_SECONDS``."""
-    looks = ledger.read(keys.source_looks_key(shard.id), SourceLooks)
+    looks = ledger.read(source_looks_key(shard.id))
     if now - looks.at > LOOK_SECONDS:
         return []
     looked = indexes_of(looks.looked)
@@ -102,7 +107,7 @@ def looked_at(shard: Shard, left: list[tuple[int, Entry]], now: float, ledger: L
 
 def noted_look(shard: Shard, entries: list[Entry], ledger: Ledger) -> LookAtSource:
     """A look at what the function at the source noted of a shard's ``entries``; one without a note stays."""
-    looks = ledger.read(keys.source_looks_key(shard.id), SourceLooks)
+    looks = ledger.read(source_looks_key(shard.id))
     found: dict[str, ItemError | None] = {entries[index].path: None for index in indexes_of(looks.looked)}
     for kept in looks.kept:
         found[entries[kept.index].path] = ItemError(kept.reason, kept.message)
@@ -112,7 +117,7 @@ def noted_look(shard: Shard, entries: list[Entry], ledger: Ledger) -> LookAtSour
 
 def _is_whole(shard: Shard, ledger: Ledger, now: float) -> bool:
     """Whether all directories of a shard that have no outcome were looked for, and not long ago."""
-    looks = ledger.find(keys.source_looks_key(shard.id), SourceLooks)
+    looks = ledger.find(source_looks_key(shard.id))
     if looks is None or now - looks.at > DIRECTORY_LOOK_SECONDS:
         return False
     return len(indexes_of(looks.looked) | settled_indexes(shard, ledger)) >= shard.entries
@@ -130,5 +135,5 @@ def _look_at(shard: Shard, look: LookAtSource, context: Context, deadline: Deadl
     kept = [
         KeptExtra(index, problem.reason, problem.message) for index, problem in found.items() if problem is not None
     ]
-    ledger.write(keys.source_looks_key(shard.id), SourceLooks(at, ranges_of(found), kept))
+    ledger.write(source_looks_key(shard.id), SourceLooks(at, ranges_of(found), kept))
     return len(found)

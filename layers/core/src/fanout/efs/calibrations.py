@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.efs.calibration import Calibration
-from fanout.efs.probe_result import ProbeResult
-from fanout.ledger import probe_keys
+from fanout.efs.probe_result import NEWEST_RESULT, PROBE_RESULT, ProbeResult
 from fanout.model.document import utc
 from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
 from fanout.request.options import NEWEST, NO_PROBE
@@ -31,7 +30,7 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
         found = _of_probe(request.calibration, mounts, context)
     for mount in (one for one in mounts if one not in found):
         try:
-            known = context.ledger.of_file_system(_file_system(mount, context)).find(probe_keys.LATEST, ProbeResult)
+            known = context.ledger.of_file_system(_file_system(mount, context)).find(NEWEST_RESULT)
         except FanoutError as error:
             notes.append(f"{mount}: the newest probe could not be used ({type(error).__name__}: {error})")
             continue
@@ -45,7 +44,7 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
 def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, ProbeResult]:
     """The result of a probe, for each mount of the file system that it measured."""
     try:
-        known = context.ledger.of_run(probe).find(probe_keys.RESULT, ProbeResult)
+        known = context.ledger.of_run(probe).find(PROBE_RESULT)
     except LedgerBroken as error:
         raise InvalidRequest("calibration", str(error), _CHOOSE) from error
     if known is None:

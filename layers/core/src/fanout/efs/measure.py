@@ -13,7 +13,7 @@ from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState, assumed_state, published
 from fanout.efs.measurement import state_of
 from fanout.facts.mounts import S3_FILES
-from fanout.ledger import keys
+from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.file_system import ThroughputMode
@@ -31,6 +31,9 @@ class MeasuredFileSystems(Struct, frozen=True):
 
     mounts: dict[str, FileSystemState]
     ids: dict[str, str] = {}
+
+
+FILE_SYSTEMS = ObjectKind("file-systems.json", MeasuredFileSystems, by=("PlanTransfer",), wave=ALONE, early=True)
 
 
 def measure_file_systems(
@@ -63,7 +66,7 @@ def measure_file_systems(
 
 def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
     """The states that PlanTransfer wrote, by mount; empty if it measured none."""
-    found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
+    found = ledger.find(FILE_SYSTEMS)
     return {} if found is None else found.mounts
 
 
@@ -81,7 +84,7 @@ def are_one_file_system(plan: Plan, ledger: Ledger) -> bool:
 
 def _file_systems(plan: Plan, ledger: Ledger) -> tuple[str | None, str | None]:
     """The ids of the ends' file systems, where PlanTransfer knew them."""
-    found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
+    found = ledger.find(FILE_SYSTEMS)
     ids = {} if found is None else found.ids
     return ids.get(plan.request.source.mount), ids.get(plan.request.destination.mount)
 

@@ -8,6 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState
+from fanout.ledger import probe_keys
+from fanout.ledger.kind import ObjectKind
+from fanout.ledger.run_places import PROBES
 from fanout.model.document import Lasting
 from fanout.model.errors import RunError
 from fanout.model.path_rules import PlainName
@@ -155,3 +158,8 @@ class ProbeResult(Lasting, frozen=True):
     def file_system(self) -> str:
         """The key of its results."""
         return self.file_system_id or self.mount
+
+
+PROBE_RESULT = probe_keys.RESULT.of(ProbeResult)
+# The newest result, in the directory of its file system.
+NEWEST_RESULT = ObjectKind("latest.json", ProbeResult, by=("SummariseProbe",), place=PROBES)

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from fanout.facts import tuning
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.model.shard import Shard
 from fanout.shards.packing import target_seconds
@@ -72,6 +73,11 @@ class FinishItem(Struct, frozen=True):
     """An item of what FinishShards reads."""
 
     shard: FinishShard
+
+
+finish_round_key = ObjectKind(
+    keys.FINISH_ROUNDS + "{number:04d}.json", list[FinishItem], by=keys.FINISHERS, area="finishing/*"
+)
 
 
 class ToFinish(Struct, frozen=True):

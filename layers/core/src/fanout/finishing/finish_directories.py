@@ -12,6 +12,7 @@ from fanout.facts import tuning
 from fanout.finishing.divide import ClosedFile, MadeFile
 from fanout.finishing.unset_directories import Unset
 from fanout.ledger import keys
+from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
@@ -31,12 +32,16 @@ class Position(Struct, frozen=True):
     files: int
 
 
+DIRECTORIES_SET = ObjectKind("directories/set.json", Position, by=("FinishTree",), wave=ALONE)
+DIRECTORIES_MENDED = ObjectKind("directories/mended.json", Position, by=("RemoveDirectories",))
+
+
 def finish_directories(
     context: Context,
     destination: Tree,
     deadline: Deadline,
     made: Mapping[str, int | None],
-    position: str = keys.DIRECTORIES_SET,
+    position: ObjectKind[Position] = DIRECTORIES_SET,
 ) -> tuple[int, bool]:
     """Set the attributes of every directory in these files; returns how many files it went through now, and whether
     all are set.
@@ -72,8 +77,8 @@ def finish_directories(
     return number - began_at, finished
 
 
-def _files_set(ledger: Ledger, position: str) -> int:
-    found = ledger.find(position, Position)
+def _files_set(ledger: Ledger, position: ObjectKind[Position]) -> int:
+    found = ledger.find(position)
     return found.files if found else 0
 
 

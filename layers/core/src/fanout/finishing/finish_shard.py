@@ -19,6 +19,7 @@ from fanout.finishing.finish_directories import (
 from fanout.finishing.link_names import link_names
 from fanout.finishing.unset_directories import Unset
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -45,6 +46,11 @@ class FinishProgress(Struct, frozen=True):
     done: bool = False
 
 
+finish_progress_key = ObjectKind(
+    "finishing/stands/{shard_id}.json", FinishProgress, by=keys.FINISHERS, area="finishing/*"
+)
+
+
 def finish_shard(shard: FinishShard, context: Context) -> Json:
     """Assemble the shard's big files, link its names and set its directories; returns ``done``.
 
@@ -59,7 +65,7 @@ def finish_shard(shard: FinishShard, context: Context) -> Json:
 
 
 def progress_of(shard: FinishShard, ledger: Ledger) -> FinishProgress:
-    return ledger.find(keys.finish_progress_key(shard.id), FinishProgress) or FinishProgress()
+    return ledger.find(finish_progress_key(shard.id)) or FinishProgress()
 
 
 def go_on_with(shard: FinishShard, context: Context) -> bool:
@@ -129,7 +135,7 @@ class _DirectorySetter:
         if self._failures:
             key = keys.directory_failures_key(f"{shard_id}-{nonce}-{self._files:04d}")
             ledger.write_rows(key, map(to_builtins, self._failures))
-        ledger.write(keys.finish_progress_key(shard_id), FinishProgress(self._set, tuple(self._closed), done))
+        ledger.write(finish_progress_key(shard_id), FinishProgress(self._set, tuple(self._closed), done))
         self._held.clear()
         self._failures = []
         self._files += 1

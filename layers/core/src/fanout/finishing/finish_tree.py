@@ -19,6 +19,7 @@ from fanout.finishing.divide import (
     divide_closed,
     divide_directories,
     divide_files,
+    finish_round_key,
 )
 from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.finish_shard import FinishProgress, go_on_with, progress_of
@@ -139,7 +140,7 @@ def next_round(last: FinishRound, plan: Plan, ledger: Ledger) -> FinishRound | N
 def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> FinishRound | None:
     if not shards:
         return None
-    return FinishRound(number, ledger.write_items(keys.finish_round_key(number), shards, FinishItem))
+    return FinishRound(number, ledger.write_items(finish_round_key(number), shards, FinishItem))
 
 
 def _closed_left(last: FinishRound, ledger: Ledger) -> list[ClosedFile]:
@@ -155,7 +156,7 @@ def _closed_left(last: FinishRound, ledger: Ledger) -> list[ClosedFile]:
 
 
 def _read_round(number: int, ledger: Ledger) -> FinishRound:
-    items = ledger.read_documents(keys.finish_round_key(number), FinishItem)
+    items = ledger.read(finish_round_key(number))
     return FinishRound(number, [item.shard for item in items])
 
 
@@ -229,7 +230,7 @@ def _to_map(what: FinishRound, plan: Plan, context: Context) -> Json:
     return {
         "done": False,
         "count": len(what.shards),
-        "key": context.ledger.prefix + keys.finish_round_key(what.number),
+        "key": context.ledger.prefix + finish_round_key(what.number),
         "max_concurrency": min(plan.request.limits.max_concurrency, len(what.shards)),
         "round": what.number,
     }

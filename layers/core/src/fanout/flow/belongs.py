@@ -13,13 +13,12 @@ from typing import Any
 
 from fanout.flow import calls, events
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.model.segment import Segment
-from fanout.model.shard import Deletion
 from fanout.request.plan import Plan
-from fanout.shards.partitioned import MapItem
+from fanout.shards.partitioned import SHARDS
 from fanout.shards.round_records import round_of
 
 
@@ -95,7 +94,7 @@ def _check_segment(event: Json, ledger: Ledger) -> None:
     segment = events.segment_of(event)
     number = round_of(segment.id)
     key = keys.round_key(number)
-    found = ledger.find_row(key, Segment, lambda row: row["id"] == segment.id) if number else None
+    found = ledger.find_row(key, lambda row: row["id"] == segment.id) if number else None
     if found != segment:
         raise _not_of_the_run("segment", segment.id, key)
 
@@ -103,24 +102,23 @@ def _check_segment(event: Json, ledger: Ledger) -> None:
 def _check_shard(event: Json, ledger: Ledger) -> None:
     """Hold a shard against what PartitionShards cut."""
     shard = events.shard_of(event)
-    _check_item(shard, keys.SHARDS, MapItem, ledger)
+    _check_item(shard, SHARDS, ledger)
 
 
 def _check_deletion(event: Json, ledger: Ledger) -> None:
     """Hold a shard against what BeginDeletion wrote once its guard had passed."""
     shard = events.shard_of(event)
-    _check_item(shard, keys.DELETIONS, Deletion, ledger)
+    _check_item(shard, keys.DELETIONS, ledger)
 
 
 def _check_finish(event: Json, ledger: Ledger) -> None:
     """Hold a shard of finishing against its round, as FinishTree divided the tree."""
     shard = events.part_of(event, "shard", calls.load("finishing.divide:FinishShard"))
-    key = keys.finish_round_key(round_of(shard.id))
-    _check_item(shard, key, calls.load("finishing.divide:FinishItem"), ledger)
+    _check_item(shard, calls.load("finishing.divide:finish_round_key")(round_of(shard.id)), ledger)
 
 
-def _check_item(shard: Any, key: str, kind: type[Any], ledger: Ledger) -> None:
-    found = ledger.find_item(key, kind, shard.id, shard.page)
+def _check_item(shard: Any, key: ObjectKind[Any], ledger: Ledger) -> None:
+    found = ledger.find_item(key, shard.id, shard.page)
     if found is None or found.shard != shard:
         raise _not_of_the_run("shard", shard.id, key)
 

@@ -33,12 +33,11 @@ from fanout.flow.calls import Begin, StackSettings
 from fanout.flow.events import field
 from fanout.flow.steps import STEPS, WALKED, run_step
 from fanout.flow.walker import Walker, never
-from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.ports.clock import Clock
 from fanout.request.request import is_fenced
-from fanout.shards.round_records import RoundRecord
+from fanout.shards.round_records import round_done_key
 from fanout.work.context import Context
 
 DEFINITION = Path(__file__).with_name("transfer.json")
@@ -106,7 +105,7 @@ def take_over(context: Context) -> Json:
     What is listed whole is not listed again: it may be copied by now, and would be found unchanged. From there on each
     state finds what is done.
     """
-    done = context.ledger.find(keys.round_done_key(1), RoundRecord)
+    done = context.ledger.find(round_done_key(1))
     if done is None:
         return {"at": FIRST}
     return {"at": "GatherSegments" if done.left else "PartitionShards"}

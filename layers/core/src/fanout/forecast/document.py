@@ -17,6 +17,7 @@ from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.datasync import TaskMode
 from fanout.forecast.forecast import Forecast
+from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
@@ -97,6 +98,9 @@ class ForecastDocument(Struct, frozen=True):
     linked: Count = Count()
     counts: ForecastCounts | None = None
     finish: Finish | None = None
+
+
+FORECAST = keys.FORECAST.of(ForecastDocument)
 
 
 def forecast_document(

@@ -12,10 +12,9 @@ from fanout.efs.phase_cost import WorkDone
 from fanout.forecast.choosing.choose_plan import functions_for, with_forecast
 from fanout.forecast.choosing.finish import Finish, reached
 from fanout.forecast.costs import Dollars
-from fanout.forecast.document import ForecastDocument, by_service, forecast_document
+from fanout.forecast.document import FORECAST, ForecastDocument, by_service, forecast_document
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.forecast.spending import dollars_done
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books, Count
 from fanout.model.outcome import Result
@@ -75,7 +74,7 @@ def write_forecast(plan: Plan, work: Work, chosen: Finish | None, context: Conte
     found = forecast(plan.request, work, plan.rates, measured, creations, functions, plan.regions)
     finish = with_forecast(chosen, found, plan, now) if chosen else None
     document = forecast_document(found, now, plan.request.limits.window, finish)
-    context.ledger.write(keys.FORECAST, document)
+    context.ledger.write(FORECAST, document)
     return found, finish
 
 
@@ -93,7 +92,7 @@ def forecast_and_actual(
 
     ``whole``: the run has done all that it is for.
     """
-    found = ledger.find(keys.FORECAST, ForecastDocument)
+    found = ledger.find(FORECAST)
     if found is None:
         return None
     dollars = actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger)

@@ -34,7 +34,7 @@ from fanout.shards.sizes import groups_of
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard
 from fanout.work.context import Context
-from fanout.work.rates.run_limits import PacedRate
+from fanout.work.rates.run_limits import PACED_RATE
 
 # Chosen: seconds for which a count is kept. Counting lists two records a task, a thousand in a request.
 COUNT_SECONDS = 20.0
@@ -46,7 +46,7 @@ def hold_to_budget(plan: Plan, context: Context) -> None:
     if most is None:
         return
     ledger, now = context.ledger.whole_run(), context.clock.now()
-    found = ledger.find(keys.SPENDING, Spending)
+    found = ledger.find(keys.SPENDING)
     if found is None or (found.dollars < most and now - found.counted_at >= COUNT_SECONDS):
         known = 0.0 if found is None else found.dollars
         ledger.write(keys.SPENDING, Spending(known, now))  # tasks that begin meanwhile need not count
@@ -136,7 +136,7 @@ def dollars_done(
     requests = load.requests_of(request, work, segments) + added.requests + load.requests_behind(request, work, states)
     metered = merged((loads, load.loads_to_list(request, work), added.loads))
     metering = metering_dollars(metered, states, price)
-    held = ledger.find(keys.PACED_RATE, PacedRate) is not None
+    held = ledger.find(PACED_RATE) is not None
     mounts = len(known.keys() & loads.keys())
     way = way_of(request, work, listing, done.copying_seconds, done.task_seconds - done.seconds_after)
     short = way.is_short

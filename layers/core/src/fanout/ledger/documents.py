@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from msgspec import Struct, convert, to_builtins
 
+from fanout.ledger.kind import key_text
 from fanout.model.document import SCHEMA_VERSION, Json, Lasting
 from fanout.model.path_rules import PlainName
 
-D = TypeVar("D", bound=Struct)
+D = TypeVar("D")
 # Indexes of entries of a shard that have an outcome: the first, and the one after the last.
 Range = tuple[int, int]
 
@@ -45,7 +46,7 @@ class Moment(Struct, frozen=True):
 
 def document_row(document: Struct) -> Json:
     """A document as JSON values, its schema's version first."""
-    return {"schema_version": SCHEMA_VERSION, **to_builtins(document)}
+    return {"schema_version": SCHEMA_VERSION, **to_builtins(document, enc_hook=key_text)}
 
 
 class AnotherVersion(ValueError):
@@ -62,11 +63,13 @@ def check_version(row: Any) -> None:
 
 
 def document_of(row: Any, kind: type[D]) -> D:
-    """The document of a row.
+    """The document of a row, or the documents of rows, which a Map reads: its item is one, without a version.
 
     Raises ``AnotherVersion``, and ``msgspec.ValidationError`` for one that lacks a field or has one of another type;
     both are ``ValueError``.
     """
+    if get_origin(kind) is list:
+        return convert(row, kind, str_keys=True)
     if issubclass(kind, Lasting) and isinstance(row, dict) and row.get("schema_version") == SCHEMA_VERSION - 1:
         return convert(kind.upgraded(row), kind, str_keys=True)
     check_version(row)

@@ -15,11 +15,12 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import Decoder, Encoder
 
+from fanout.ledger.kind import key_text
 from fanout.model.document import DIGITS, json_value
 
 # Rows that are written or parsed together: a call for each takes longer than the row.
 _TOGETHER = 1_000
-_encode_lines = Encoder().encode_lines
+_encode_lines = Encoder(enc_hook=key_text).encode_lines
 _decode_lines = Decoder().decode_lines
 _encode_one = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # msgspec reads integers of any length; so many digits in a row, as one byte each, are looked at one line at a time.

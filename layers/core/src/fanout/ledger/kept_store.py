@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from fanout.facts.units import MIB
 from fanout.ledger.keys import PLAN
-from fanout.ledger.write_order import WriteOrder
+from fanout.ledger.write_order import waits, waves_of
 from fanout.model.errors import FanoutError, ListingIncomplete, NotFound, Transient
 from fanout.ports.store import WorkStore
 
@@ -49,7 +49,6 @@ class KeptStore:
 
     def __init__(self, store: WorkStore, prefix: str) -> None:
         self._store, self._prefix = store, prefix
-        self._order = WriteOrder(prefix)
         self._lock = threading.Lock()
         self._beginning = threading.RLock()
         self._listing: Future[None] | None = None
@@ -208,7 +207,7 @@ class KeptStore:
     def _waits(self, key: str) -> bool:
         if self._listing is not None and self._listing.done() and self._names is None:
             return False
-        return self._order.waits(key)
+        return waits(key)
 
     def _with_waiting(self, write: Callable[[], T], key: str = "") -> T:
         """Send what waits, and do this write of ``key`` in its wave, or in the last one that there is."""
@@ -222,7 +221,7 @@ class KeptStore:
         with self._sending:
             with self._lock:
                 waiting = dict(self._waiting)
-            *waves, last = self._order.waves(waiting, key)
+            *waves, last = waves_of(waiting, key)
             for wave in waves:
                 self._send({one: waiting[one] for one in wave}, lambda: None)
             return self._send({one: waiting[one] for one in last}, write)

@@ -10,6 +10,7 @@ from fanout.ledger import keys, probe_keys, run_places
 from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.documents import Marker, Notes, PhaseBegan
 from fanout.ledger.kept_store import KeptStore
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.objects import LedgerObjects, Seal
 from fanout.ledger.shard_order import in_shard_order, shard_rows
 from fanout.model.columns import Listed, count_of
@@ -29,7 +30,7 @@ class Ledger(LedgerObjects):
     def __init__(self, store: WorkStore, run_id: str, prefix: str = "", seal: Seal | None = None) -> None:
         super().__init__(store, prefix or run_places.run_prefix(run_id), seal)
         self.run_id = run_id
-        self._confined = ConfinedRows(lambda: self.read(keys.PLAN, Plan))
+        self._confined = ConfinedRows(lambda: self.read(keys.PLAN))
 
     def __reduce__(self) -> tuple[type[Ledger], tuple[WorkStore, str, str, Seal | None]]:
         """For another process of the function."""
@@ -136,12 +137,12 @@ class Ledger(LedgerObjects):
         while batch := list(islice(found, _REMOVED_AT_ONCE)):
             self._store.remove(batch)
 
-    def mark(self, key: str) -> None:
+    def mark(self, key: ObjectKind[Marker]) -> None:
         """Write a document that says something by being there."""
         self.write(key, Marker())
 
-    def is_marked(self, key: str) -> bool:
-        return self.find(key, Marker) is not None
+    def is_marked(self, key: ObjectKind[Marker]) -> bool:
+        return self.find(key) is not None
 
     def note(self, phase: str, notes: Iterable[str]) -> None:
         """Write what a phase found that the summary repeats."""
@@ -195,6 +196,6 @@ class Ledger(LedgerObjects):
         return self.read_rows_as(links.key, self._confined.link, links.entries)
 
     def read_big_file(self, key: str) -> BigFile:
-        big = self.read(key, BigFile)
+        big = self.read(keys.big_file_key.at(key))
         with self.decoding(key):
             return self._confined.big_file(big)

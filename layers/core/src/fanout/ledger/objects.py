@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from fanout.ledger import keys
-from fanout.ledger.documents import AnotherVersion, D, document_of, document_row
+from fanout.ledger.documents import AnotherVersion, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
+from fanout.ledger.kind import ObjectKind, key_text
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.ports.store import WorkStore
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
+D = TypeVar("D")
 # Chosen: a function reads a page for one row of it. More than 64 KiB take S3 longer than the request.
 PAGE_BYTES = 64 * 1024
 # Errors of a decoded value that is not what its reader expects.
@@ -50,14 +52,14 @@ class LedgerObjects:
         self._seal = seal
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        self._store.put(self.prefix + key, data)
+        self._store.put(self._at(key), data)
 
     def read_bytes(self, key: str) -> bytes:
         """Read bytes as they are. Raises ``NotFound``."""
         return self._store.get(self.prefix + key)
 
     def write_json(self, key: str, value: Any) -> None:
-        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value, self._secret(key)))
+        self._store.put(self._at(key), sealed_json(self.prefix + key, value, self._secret(key)))
 
     def read_json(self, key: str) -> Any:
         """Read one JSON document. Raises ``LedgerBroken`` if it is not there or not whole."""
@@ -77,15 +79,15 @@ class LedgerObjects:
                 raise ValueError("it is null")
             return found
 
-    def write(self, key: str, document: Struct) -> None:
-        """Write a document, with the version of its schema."""
-        self.write_json(key, document_row(document))
+    def write(self, key: ObjectKind[D], document: D) -> None:
+        """Write a document, with the version of its schema; a list, which a Map reads, has none."""
+        self.write_json(key, _row_of(document))
 
-    def write_new(self, key: str, document: Struct) -> bool:
+    def write_new(self, key: ObjectKind[D], document: D) -> bool:
         """The same, if nothing is there; whether this call wrote it."""
-        return self.write_new_bytes(key, sealed_json(self.prefix + key, document_row(document), self._secret(key)))
+        return self.write_new_bytes(key, sealed_json(self.prefix + key, _row_of(document), self._secret(key)))
 
-    def write_once(self, key: str, document: D, is_mine: Callable[[D], bool]) -> D:
+    def write_once(self, key: ObjectKind[D], document: D, is_mine: Callable[[D], bool]) -> D:
         """The document that counts, of one that does not change once it is written: this, or an earlier attempt's.
 
         A task may run twice, also at the same time: the first one's stays, and the second one goes on with it. Raises
@@ -93,38 +95,38 @@ class LedgerObjects:
         """
         if self.write_new(key, document):
             return document
-        known = self.read(key, type(document))
+        known = self.read(key)
         if not is_mine(known):
             raise self.broken(key, ANOTHERS)
         return known
 
     def write_new_bytes(self, key: str, data: bytes) -> bool:
         """Write bytes as they are, if nothing is there; whether this call wrote them."""
-        return self._store.put_new(self.prefix + key, data)
+        return self._store.put_new(self._at(key), data)
 
-    def read(self, key: str, kind: type[D]) -> D:
-        """Read a document. Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version."""
+    def read(self, key: ObjectKind[D]) -> D:
+        """Read a document, or a list of them.
+
+        Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version.
+        """
         row = self.read_json(key)
         with self.decoding(key):
-            return document_of(row, kind)
+            return document_of(row, key.holds)
 
-    def find(self, key: str, kind: type[D]) -> D | None:
+    def find(self, key: ObjectKind[D]) -> D | None:
         """The same; ``None`` if it is not there."""
         row = self.find_json(key)
         with self.decoding(key):
-            return None if row is None else document_of(row, kind)
+            return None if row is None else document_of(row, key.holds)
 
-    def write_documents(self, key: str, documents: Iterable[Struct]) -> None:
-        """Write a list that a Map reads: an array of documents without versions, since a Map's item is one of them."""
-        self.write_json(key, [to_builtins(document) for document in documents])
-
-    def read_documents(self, key: str, kind: type[D]) -> list[D]:
-        """Read a list that a Map reads. Raises ``LedgerBroken``."""
+    def find_row(self, key: ObjectKind[list[D]], is_it: Callable[[Any], bool]) -> D | None:
+        """The first of a list that it is; ``None`` if none is. Raises ``LedgerBroken``."""
         rows = self.read_json(key)
         with self.decoding(key):
-            return convert(rows, list[kind])  # type: ignore[valid-type]
+            found = list(islice(filter(is_it, rows), 1))
+            return next(iter(convert(found, key.holds)), None)
 
-    def write_items(self, key: str, shards: Sequence[S], item: Callable[[S], Struct]) -> list[S]:
+    def write_items(self, key: ObjectKind[list[D]], shards: Sequence[S], item: Callable[[S], D]) -> list[S]:
         """Write a list that a Map reads, an item for each shard; returns the shards, each with its ``page``.
 
         A long list is also written in pages, so that a function that is sent a shard finds the row without reading all.
@@ -134,27 +136,25 @@ class LedgerObjects:
         pages = [[replace(one, page=number) for one in page] for number, page in enumerate(pages, first)]
         for number, page in enumerate(pages, first):
             if number:
-                self.write_documents(keys.page_key(key, number), map(item, page))
+                self.write(key.page(number), list(map(item, page)))
         paged = [one for page in pages for one in page]
-        self.write_documents(key, map(item, paged))
+        self.write(key, list(map(item, paged)))
         return paged
 
-    def find_item(self, key: str, kind: type[D], shard_id: str, page: int) -> D | None:
+    def find_item(self, key: ObjectKind[list[D]], shard_id: str, page: int) -> D | None:
         """The item of a shard on a page of such a list; ``None`` if it is not there. Raises ``LedgerBroken``."""
-        return self.find_row(keys.page_key(key, page), kind, lambda row: row["shard"]["id"] == shard_id)
+        return self.find_row(key.page(page), lambda row: row["shard"]["id"] == shard_id)
 
-    def find_row(self, key: str, kind: type[D], is_it: Callable[[Any], bool]) -> D | None:
-        """The first of such a list that it is; ``None`` if none is. Raises ``LedgerBroken``."""
-        rows = self.read_json(key)
-        with self.decoding(key):
-            return next((convert(row, kind) for row in rows if is_it(row)), None)
+    def _at(self, key: str) -> str:
+        """The key in the store, which stays of its kind."""
+        return key.at(self.prefix + key) if isinstance(key, ObjectKind) else self.prefix + key
 
     def _secret(self, key: str, *, reads: bool = False) -> bytes:
         """The secret that seals an object of this ledger; empty for none."""
         seal = self._seal
         if seal is None or (reads and not seal.is_demanded) or not self.prefix.startswith(seal.prefix):
             return b""
-        return b"" if key.startswith(keys.UNSEALED) else seal.secret()
+        return b"" if isinstance(key, ObjectKind) and not key.sealed else seal.secret()
 
     def _get(self, key: str) -> bytes:
         try:
@@ -181,7 +181,7 @@ class LedgerObjects:
         data = b"".join(lines_of(rows))
         if key.endswith(".gz"):
             data = sealed_gzip(self.prefix + key, data, self._secret(key))
-        self._store.put(self.prefix + key, data)
+        self._store.put(self._at(key), data)
 
     def read_rows(self, key: str) -> Iterator[Any]:
         """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
@@ -210,7 +210,7 @@ class LedgerObjects:
             raise self.broken(key, f"holds {found} rows, not {count}")
 
     def write_text(self, key: str, text: str) -> None:
-        self._store.put(self.prefix + key, text.encode())
+        self._store.put(self._at(key), text.encode())
 
     def keys(self, prefix: str) -> Iterator[str]:
         """The keys below a prefix, relative to the run's."""
@@ -232,3 +232,7 @@ def _pages(rows: Iterable[S]) -> Iterator[list[S]]:
             page, size = [], 0
     if page:
         yield page
+
+
+def _row_of(document: Any) -> Any:
+    return to_builtins(document, enc_hook=key_text) if isinstance(document, list) else document_row(document)

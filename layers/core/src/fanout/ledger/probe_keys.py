@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 
 from fanout.ledger import run_places
-from fanout.ledger.keys import Key
+from fanout.ledger.documents import Moment
+from fanout.ledger.kind import KeyPart, ObjectKind, PlainText, Untyped
 from fanout.model.errors import InvalidRequest
 
-PLAN = "probe-plan.json"
-RESULT = "probe.json"
-PAGE = "probe.html"
-SAMPLES = "samples/"
-READY = "ready/"
-LATEST = "latest.json"
-# The measurements of one function; the functions that wait to begin a round; that one of them waits.
-samples_key = Key(SAMPLES + "{name}.json")
-ready_prefix = Key(READY + "{number:02d}-")
-ready_key = Key(READY + "{name}.json")
+PLAN = ObjectKind("probe-plan.json", Untyped, by=("PlanProbe",))
+RESULT = ObjectKind("probe.json", Untyped, by=("SummariseProbe",))
+PAGE = ObjectKind("probe.html", PlainText, by=("SummariseProbe",))
+SAMPLES, READY = "samples/", "ready/"
+# The functions that wait to begin a round; that one of them waits.
+ready_prefix = KeyPart(READY + "{number:02d}-")
+ready_key = ObjectKind(READY + "{name}.json", Moment, by=("RunExperiment",))
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 

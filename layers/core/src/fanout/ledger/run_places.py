@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from fanout.ledger.keys import FAILURES, VERIFICATION
 from fanout.model.errors import InvalidRequest
 
 # No run, but a place next to the runs, so that it expires with them: manifests of batches of S3's events.
@@ -22,6 +21,8 @@ VERSIONS = "versions"
 DOCTOR = "doctor"
 # No run can have one of these names.
 RESERVED = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS, DOCTOR)
+# The ledger, inside a run's own, of comparing both trees.
+VERIFICATION = "verification/"
 RUNS, STAGED, LOCKS, PROBES = "runs/", "staged/", "locks/", "probes/"
 # Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
 SEALS = "seals/"
@@ -58,11 +59,11 @@ def seal_key(run_id: str) -> str:
     return f"{run_prefix(run_id).removeprefix(RUNS)[:-1]}.json"
 
 
-def is_failures(key: str) -> bool:
-    """Whether a key of the work bucket is that of a run's failures, and of nothing else that a run wrote."""
+def run_of(key: str, name: str) -> str | None:
+    """The run whose object of this name a key of the work bucket is; ``None`` for any other key."""
     runs, _, rest = key.partition("/")
-    run_id, _, name = rest.partition("/")
-    return (f"{runs}/", name) == (RUNS, FAILURES) and _RUN_ID.fullmatch(run_id) is not None
+    run_id, _, found = rest.partition("/")
+    return run_id if (f"{runs}/", found) == (RUNS, name) and _RUN_ID.fullmatch(run_id) else None
 
 
 def name_of(about: str) -> str:

@@ -20,6 +20,7 @@ from functools import cache
 from msgspec import Struct
 
 from fanout.ledger import run_places
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import Seal
 from fanout.model.document import Json
@@ -58,6 +59,10 @@ class RunSeal(Struct, frozen=True):
     request: str
 
 
+# The secret of a run, next to those of the others.
+SEAL = ObjectKind("{run_id}.json", RunSeal, by=("PlanTransfer",), place=run_places.SEALS)
+
+
 def digest_of(row: Json) -> str:
     """The SHA-256 of a JSON document, whatever the order of its fields."""
     return hashlib.sha256(json.dumps(row, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -81,22 +86,26 @@ def demanding(ledger: Ledger) -> Ledger:
 
 def find_seal(ledger: Ledger) -> RunSeal | None:
     """The seal of a run that is to be certified; ``None`` of any other."""
-    return ledger.of_seals().find(run_places.seal_key(ledger.run_id), RunSeal)
+    return ledger.of_seals().find(_key(ledger))
 
 
 def read_seal(ledger: Ledger) -> RunSeal:
     """The seal of a run that is to be certified. Raises ``LedgerBroken`` where there is none."""
-    return ledger.of_seals().read(run_places.seal_key(ledger.run_id), RunSeal)
+    return ledger.of_seals().read(_key(ledger))
 
 
 def write_seal(seal: RunSeal, ledger: Ledger) -> None:
     """Write the run's seal where only those who prove, and the signer, can read it."""
-    ledger.of_seals().write(run_places.seal_key(ledger.run_id), seal)
+    ledger.of_seals().write(_key(ledger), seal)
 
 
 def write_new_seal(seal: RunSeal, ledger: Ledger) -> bool:
     """The same, if the run has none; whether this call wrote it."""
-    return ledger.of_seals().write_new(run_places.seal_key(ledger.run_id), seal)
+    return ledger.of_seals().write_new(_key(ledger), seal)
+
+
+def _key(ledger: Ledger) -> ObjectKind[RunSeal]:
+    return SEAL.at(run_places.seal_key(ledger.run_id))
 
 
 def _secret_of(ledger: Ledger) -> Callable[[], bytes]:

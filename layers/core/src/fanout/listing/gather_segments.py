@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fanout.facts.tuning import LIST_CONCURRENCY
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import ANOTHERS
 from fanout.listing.rounds import begin_round
@@ -15,7 +14,7 @@ from fanout.model.document import Json
 from fanout.model.errors import LedgerBroken
 from fanout.request.filtering.matched import matched_in_all
 from fanout.shards.crowds import Crowds
-from fanout.shards.round_records import RoundRecord, SegmentRecord, read_round, segment_record
+from fanout.shards.round_records import RoundRecord, SegmentRecord, read_round, round_done_key, segment_record
 from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 
@@ -42,7 +41,7 @@ def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURREN
     round has no record.
     """
     ledger = context.ledger
-    left_before = ledger.read(keys.round_done_key(number - 1), RoundRecord).left if number > 1 else 0
+    left_before = ledger.read(round_done_key(number - 1)).left if number > 1 else 0
     records = [segment_record(segment.id, ledger) for segment in read_round(number, left_before, ledger)]
     left = [segment for record in records for segment in record.left]
     if not left:
@@ -60,10 +59,10 @@ def _closed(number: int, record: RoundRecord, ledger: Ledger) -> RoundRecord:
 
     Raises ``LedgerBroken`` where that one is another, and left segments to list that are not known here.
     """
-    key = keys.round_done_key(number)
+    key = round_done_key(number)
     if ledger.write_new(key, record):
         return record
-    stored = ledger.read(key, RoundRecord)
+    stored = ledger.read(key)
     if stored != record and stored.left:
         raise ledger.broken(key, ANOTHERS)
     return stored

@@ -138,7 +138,7 @@ class DestinationFiles:
 
 def listed_there(segment: Segment, ledger: Ledger) -> Iterator[Entry]:
     """The destination's entries, as far as ListDestination listed them; it left out what is pruned."""
-    for key in ledger.read(keys.destination_listing_key(segment.id), DestinationListing).files:
+    for key in ledger.read(keys.destination_listing_key(segment.id)).files:
         yield from ledger.read_rows_as(key, entry_from_row)
 
 
@@ -146,11 +146,11 @@ def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
     """The path at which a listing of the destination by another function broke off; empty where none did."""
     if not plan.request.between_mounts:
         return ""
-    return ledger.read(keys.destination_listing_key(segment.id), DestinationListing).cut
+    return ledger.read(keys.destination_listing_key(segment.id)).cut
 
 
 def noted_trees(segment: Segment, plan: Plan, ledger: Ledger) -> dict[str, str] | None:
     """The notes of published trees as a function at the destination found them; ``None`` where this one looks."""
     if not plan.request.between_mounts:
         return None
-    return ledger.read(keys.destination_listing_key(segment.id), DestinationListing).published
+    return ledger.read(keys.destination_listing_key(segment.id)).published

@@ -33,7 +33,7 @@ def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_onc
     """
     segments = open_round(number, pieces)
     if segments:
-        context.ledger.write_documents(keys.round_key(number), segments)
+        context.ledger.write(keys.round_key(number), list(segments))
     reference: Json = {
         "round": number,
         "count": len(segments),

@@ -21,7 +21,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json, utc
 from fanout.model.errors import FanoutError, InvalidRequest
 from fanout.model.file_system import Readings
-from fanout.pacing.rows import MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
+from fanout.pacing.rows import PACING_PLAN, MountWork, PacingDecision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import (
     DECIDE_SECONDS,
     END_LATER_SECONDS,
@@ -38,7 +38,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.work.context import Context
 from fanout.work.rates.in_force import limits_in_force
-from fanout.work.rates.run_limits import PacedRate, RunLimits, minute_of
+from fanout.work.rates.run_limits import PACED_RATE, PacedRate, RunLimits, minute_of
 
 Answer = TypeVar("Answer")
 
@@ -69,7 +69,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
         raise InvalidRequest("execution", problem, "start an execution of the state machine")
     deadline, began = context.deadline(), context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
-    while context.ledger.find(keys.COPIED, Moment) is None:
+    while context.ledger.find(keys.COPIED) is None:
         now = context.clock.now()
         if now >= deadline.at:
             rest = rest_seconds(now - pacer.start.began)
@@ -98,10 +98,10 @@ class _Pacer:
         self._wanted: RunLimits | None = None
         ledger = context.ledger
         self.plan: Plan = ledger.read_plan()
-        self.start = ledger.read(keys.PACING_PLAN, PacingPlan)
+        self.start = ledger.read(PACING_PLAN)
         self._speed_from = (self.start.began, 1.0)
         self.states = measured_file_systems(ledger)
-        last, rate = last_decision(ledger), ledger.find(keys.PACED_RATE, PacedRate)
+        last, rate = last_decision(ledger), ledger.find(PACED_RATE)
         self.last_decision = self.start.began if last is None else last.at
         planned = Pacing(self.start.functions, None if rate is None else rate.bytes_per_second, self.start.began)
         self.pacing = resumed(planned, last)
@@ -203,13 +203,13 @@ def begin_pacing(plan: Plan, work: Work, functions: int, context: Context, copie
     mounts = {one.mount: MountWork(one.metered_left, one.rate_per_metered) for one in seen}
     now = context.clock.now()
     pacing = paced_at_first(plan.request, seen, functions, now)
-    context.ledger.write(keys.PACING_PLAN, PacingPlan(pacing.concurrency, mounts, now, copied_by))
+    context.ledger.write(PACING_PLAN, PacingPlan(pacing.concurrency, mounts, now, copied_by))
     write_rate(pacing, plan.request, context.ledger)
     return min(functions, pacing.concurrency)
 
 
 def write_rate(pacing: Pacing, request: Request, ledger: Ledger) -> None:
     """Write pacing/rate.json where there is a rate, or was one."""
-    if pacing.bytes_per_second is None and ledger.find(keys.PACED_RATE, PacedRate) is None:
+    if pacing.bytes_per_second is None and ledger.find(PACED_RATE) is None:
         return
-    ledger.write(keys.PACED_RATE, PacedRate(pacing.bytes_per_second, entry_bytes_of(request)))
+    ledger.write(PACED_RATE, PacedRate(pacing.bytes_per_second, entry_bytes_of(request)))

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.capacity import FileSystemState
+from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.model.file_system import CREDITS, IO_LIMIT, METERED, PERIOD_SECONDS, Reading, Readings
 from fanout.pacing.rule import LATE_SECONDS, Observed, Pacing, credits_left
 
@@ -29,6 +30,10 @@ class PacingPlan(Struct, frozen=True):
     mounts: dict[str, MountWork]
     began: float
     copied_by: float | None = None
+
+
+# Not plan.json: what may write it can then be denied the plan of a run.
+PACING_PLAN = ObjectKind("pacing/begun.json", PacingPlan, by=("PartitionShards", "PaceCopy"), wave=ALONE, sealed=False)
 
 
 class DecidedFor(Struct, frozen=True):

@@ -24,7 +24,7 @@ from fanout.model.path_rules import parent_of
 from fanout.model.shard import Name, Shard
 from fanout.request.plan import Plan
 from fanout.shards.hard_links import Placed, files_of, place
-from fanout.shards.partitioned import NAME_SHARDS, Links, LinkShard
+from fanout.shards.partitioned import LINKS, NAME_SHARDS, Links, LinkShard
 from fanout.verifying.link_groups import (
     ComparedName,
     by_destination,
@@ -48,7 +48,7 @@ def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard
     for directories in _directories(listed, writer.rewritten(), context):
         writer.add(directories)
     writer.close()
-    context.ledger.write(keys.LINKS, Links(writer.links))
+    context.ledger.write(LINKS, Links(writer.links))
     if further.entries:
         context.ledger.note("partition", [_note(further, linked, plan)])
     return writer.shards

@@ -29,7 +29,7 @@ from fanout.request.request import Request
 from fanout.shards.big_files import cut
 from fanout.shards.held import to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, target_seconds
-from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
+from fanout.shards.partitioned import BIG_FILES, LINKS, SHARDS, Links, ListedBigFiles, MapItem
 from fanout.shards.round_records import ListedBigFile
 from fanout.work.context import Context
 
@@ -63,9 +63,9 @@ def partition_shards(context: Context) -> Json:
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         functions = _forecast(work_in(shards, tree, plan, ledger), chosen, plan, context)
-    ledger.write(keys.BIG_FILES, ListedBigFiles(list(tree.big_files)))
-    shards = ledger.write_items(keys.SHARDS, shards, MapItem)
-    copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
+    ledger.write(BIG_FILES, ListedBigFiles(list(tree.big_files)))
+    shards = ledger.write_items(SHARDS, shards, MapItem)
+    copies, held = write_copies_at_once(shards, ledger) if plan.request.course.writes else (SHARDS, 0)
     if shards and not plan.request.course.plans:
         context.begin(plan.request.course.work)
     following = _next(plan, len(shards))
@@ -73,7 +73,7 @@ def partition_shards(context: Context) -> Json:
         begin_computing(ledger)
     return {
         "count": len(shards),
-        "key": ledger.prefix + keys.SHARDS,
+        "key": ledger.prefix + SHARDS,
         "next": following,
         "verify": _verifies_after(plan.request),
         "extras": tree.extras.extra.entries if plan.request.course.deletes_extras else 0,
@@ -87,7 +87,7 @@ def partition_shards(context: Context) -> Json:
 def _shards_of_names(names: list[Shard], plan: Plan, context: Context) -> list[Shard]:
     """The shards of files with several names: to be compared, or to be copied once and linked."""
     if plan.request.course.compares:
-        context.ledger.write(keys.LINKS, Links([]))
+        context.ledger.write(LINKS, Links([]))
         return compare_names(names, plan, context)
     return place_names(names, plan, context)
 
@@ -135,7 +135,7 @@ def _target_seconds(shards: Sequence[Shard], big_files: Sequence[ListedBigFile],
 def _cut(big_files: Sequence[ListedBigFile], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
     shards: list[Shard] = []
     for one in big_files:
-        key = keys.big_file_key(one.id)
+        key = str(keys.big_file_key(one.id))
         shards += cut(ledger.read_big_file(key), key, plan.rates, target)
     return shards
 

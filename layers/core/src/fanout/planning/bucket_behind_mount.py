@@ -22,13 +22,12 @@ from __future__ import annotations
 
 from fanout.efs.measure import are_one_file_system
 from fanout.facts.mounts import S3_FILES
-from fanout.ledger import keys
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import ACCESS_POINT_ALIAS, Location
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.work.context import Context
-from fanout.work.roots import Root
+from fanout.work.roots import DESTINATION_ROOT, SOURCE_ROOT
 
 _REMEDY = "name the bucket as both ends' place instead, or copy without deleting"
 
@@ -75,6 +74,6 @@ def _is_bucket_too(other: str, plan: Plan, context: Context) -> bool:
     end: Location = getattr(plan.request, other)
     if end.is_keyed:
         return True
-    key = keys.SOURCE_ROOT if other == "source" else keys.DESTINATION_ROOT
-    root = context.ledger.find(key, Root)
+    key = SOURCE_ROOT if other == "source" else DESTINATION_ROOT
+    root = context.ledger.find(key)
     return root is not None and root.may_show_a_bucket and not are_one_file_system(plan, context.ledger)

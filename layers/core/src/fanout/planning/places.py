@@ -89,7 +89,7 @@ def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool,
     manifest = request.manifest
     if manifest is not None:
         is_batch = manifest.key.startswith(run_places.run_prefix(run_places.BATCHES))
-        yield "manifest", manifest, is_batch or run_places.is_failures(manifest.key), _FAILURES_ALONE
+        yield "manifest", manifest, is_batch or keys.is_failures(manifest.key), _FAILURES_ALONE
 
 
 def refuse_same_bucket(plan: Plan, context: Context) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fanout.efs.measure import FILE_SYSTEMS
 from fanout.ledger import keys
 from fanout.ledger.documents import RawRequest
 from fanout.ledger.ledger import Ledger
@@ -24,7 +25,7 @@ from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
 from fanout.work.rates.in_force import limits_asked
-from fanout.work.rates.run_limits import RunLimits
+from fanout.work.rates.run_limits import LIMITS, RunLimits
 from fanout.work.reference import run_reference
 
 
@@ -66,7 +67,7 @@ def _begun(plan: Plan, facts: PlanFacts, notes: list[str]) -> Json:
     ledger.begin("plan", plan.began)
     note_earlier_run(plan, facts.named_index, ledger)
     write_limits(limits_asked(request), ledger)
-    ledger.write(keys.FILE_SYSTEMS, facts.file_systems)
+    ledger.write(FILE_SYSTEMS, facts.file_systems)
     if notes := [*notes, *facts.of_quota, *facts.measured]:
         ledger.note("measure", notes)
     pieces = write_carried(facts.earlier, ledger) if facts.earlier else facts.pieces
@@ -91,4 +92,4 @@ def _written(plan: Plan, asked: RawRequest, ledger: Ledger) -> tuple[Plan, Ledge
 def write_limits(limits: RunLimits, ledger: Ledger) -> None:
     """Write limits.json, if the request sets any; ``fanout limit`` may write it later."""
     if limits != RunLimits():
-        ledger.write(keys.LIMITS, limits)
+        ledger.write(LIMITS, limits)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
+from fanout.ledger.kind import ObjectKind
 from fanout.model.errors import InvalidRequest
 from fanout.planning.behind_mounts import refuse_behind
 from fanout.planning.far_buckets import check_checksums
@@ -91,7 +92,8 @@ def _another_run(facts: PlanFacts) -> None:
     """
     ledger = facts.context.ledger
     run_places.check_run_name(ledger.run_id)
-    other = next((key for key in ledger.keys("") if not key.startswith(_OWN)), None)
+    mine = tuple(key for kind in ObjectKind.declared for key in kind.may_be_early)
+    other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)
     if other is not None:
         problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
         raise InvalidRequest("run_id", problem, "start it under another name, or remove that ledger")
@@ -102,20 +104,6 @@ def _manifest(facts: PlanFacts) -> None:
     _ = facts.pieces
 
 
-# What an earlier attempt of this task may have written, or whoever had a run of this name summarised, or skipped.
-_OWN = (
-    keys.REQUEST,
-    keys.PLAN,
-    keys.LIMITS,
-    keys.FILE_SYSTEMS,
-    keys.EARLIER,
-    keys.WAITING,
-    keys.phase_key("plan"),
-    keys.phase_key("summarise"),
-    keys.round_key(1),
-    *map(keys.note_key, ("plan", "measure", "index")),
-    *(keys.SUMMARY, keys.FAILURES, keys.REPORT, keys.CARRIED),
-)
 # Of the request alone, before anything is asked about it.
 AT_ONCE: tuple[Refusal, ...] = (_work_bucket, _signer)
 # The order is a contract: the first one that refuses is the error of the run, and the notes come in it.

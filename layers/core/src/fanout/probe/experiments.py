@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from fanout.efs.capacity import FileSystemState, reserve_bytes
 from fanout.efs.probe_result import Experiment, Point, Sync
 from fanout.facts.units import KIB, MIB
+from fanout.ledger import probe_keys
 from fanout.model.errors import InvalidRequest
 from fanout.model.path_rules import PlainName
 from fanout.probe.request import ProbeRequest
@@ -225,6 +226,9 @@ class ProbePlan(Struct, frozen=True):
     ends_at: float
     state: FileSystemState | None
     rounds: tuple[ProbeRound, ...]
+
+
+PROBE_PLAN = probe_keys.PLAN.of(ProbePlan)
 
 
 def check_credits(state: FileSystemState, request: ProbeRequest) -> None:

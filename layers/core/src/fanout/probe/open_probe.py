@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.ports.probe import ProbeDirectories
-from fanout.probe.experiments import ProbePlan, check_space
+from fanout.probe.experiments import PROBE_PLAN, check_space
 from fanout.work.context import Context
 
 _GONE = (Reason.DESTINATION_KIND, Reason.LINK_IN_PATH)
@@ -18,7 +17,7 @@ def open_probe(context: Context, directories: ProbeDirectories) -> Json:
 
     Raises ``InvalidRequest`` where space is short, or another probe is at work: each would measure the other.
     """
-    plan = context.ledger.read(keys.PLAN, ProbePlan)
+    plan = context.ledger.read(PROBE_PLAN)
     try:
         context.begin("open")
         with directories(plan.probe_id, plan.request.path) as directory:
@@ -35,7 +34,7 @@ def open_probe(context: Context, directories: ProbeDirectories) -> Json:
 
 def close_probe(context: Context, directories: ProbeDirectories) -> Json:
     """Remove the directory with all that the probe wrote, whatever became of the probe."""
-    plan = context.ledger.read(keys.PLAN, ProbePlan)
+    plan = context.ledger.read(PROBE_PLAN)
     try:
         context.begin("close")
         with directories(plan.probe_id, plan.request.path) as directory:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.efs.measurement import state_of
-from fanout.ledger import probe_keys as keys
 from fanout.ledger.run_places import check_run_name
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.probe.experiments import ENDS_PART, ProbePlan, check_credits, rounds_of
+from fanout.probe.experiments import ENDS_PART, PROBE_PLAN, ProbePlan, check_credits, rounds_of
 from fanout.probe.request import parse_probe_request
 from fanout.work.context import Context
 
@@ -29,14 +28,14 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
         state = state_of(meter.describe(file_system_id), meter.readings(file_system_id, began), began)
         check_credits(state, request)
     ledger = context.ledger
-    other = next((key for key in ledger.keys("") if key != keys.PLAN), None)
+    other = next((key for key in ledger.keys("") if key != PROBE_PLAN), None)
     if other is not None:
         problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
         raise InvalidRequest("probe_id", problem, "start it under another name")
     rounds = rounds_of(request)
     ends_at = began + ENDS_PART * request.budget_seconds
     plan = ProbePlan(ledger.run_id, mount, file_system_id, request, began, ends_at, state, rounds)
-    ledger.write(keys.PLAN, plan)
+    ledger.write(PROBE_PLAN, plan)
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
         "rounds": [{"number": one.number, "members": list(range(one.functions))} for one in rounds],

@@ -12,6 +12,7 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.ports.probe import ProbeDirectories, ProbeDirectory
 from fanout.probe.experiments import (
+    PROBE_PLAN,
     REPEATS,
     TRIAL_BYTES,
     TRIAL_SHARE,
@@ -25,7 +26,7 @@ from fanout.probe.experiments import (
 )
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
-from fanout.probe.samples import NoSamples, Samples, frequency_of, rate_of
+from fanout.probe.samples import NoSamples, Samples, frequency_of, rate_of, samples_key
 from fanout.work.context import Context
 
 # Chosen: how often a function looks whether the others are there.
@@ -42,7 +43,7 @@ def run_experiment(context: Context, number: int, member: int, directories: Prob
     A failure on the file system is a row, and the other experiments continue. A second attempt of the same task finds
     its directory made and does nothing, because the first may have used the whole allotment.
     """
-    plan = context.ledger.read(keys.PLAN, ProbePlan)
+    plan = context.ledger.read(PROBE_PLAN)
     if not 0 <= number < len(plan.rounds) or not 0 <= member < plan.rounds[number].functions:
         raise InvalidRequest("round", f"{number}/{member} is not of the probe", "start it from the state machine")
     one = plan.rounds[number]
@@ -61,7 +62,7 @@ def run_experiment(context: Context, number: int, member: int, directories: Prob
         except ItemError as error:
             samples.problem = NoSamples(error.reason.value, error.message)
     samples.bytes = effort.allowance.used
-    context.ledger.write(keys.samples_key(one.name(member)), samples)
+    context.ledger.write(samples_key(one.name(member)), samples)
     return {"done": True, "bytes": samples.bytes}
 
 
@@ -164,6 +165,6 @@ def _wait_for_all(one: ProbeRound, member: int, effort: Effort, context: Context
         if clock.now() >= until:
             return one.functions - len(here)
         clock.sleep(LOOK_SECONDS)
-    begin = max(ledger.read(key, Moment).at for key in here) + BEGIN_SECONDS
+    begin = max(ledger.read(keys.ready_key.at(key)).at for key in here) + BEGIN_SECONDS
     clock.sleep(max(0.0, min(begin, until + BEGIN_SECONDS) - clock.now()))
     return 0

@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from fanout.efs.probe_result import Measured, Point
+from fanout.ledger import probe_keys
+from fanout.ledger.kind import ObjectKind
 
 # Chosen: parts of the time in which all functions worked; each is a sample of what they did together.
 SLICES = 8
@@ -45,6 +47,9 @@ class Samples(Struct):
     records: list[Timed] = field(default_factory=list)
     cold: bool | None = None
     problem: NoSamples | None = None
+
+
+samples_key = ObjectKind(probe_keys.SAMPLES + "{name}.json", Samples, by=("RunExperiment",))
 
 
 def measured_of(functions: int, point: Point, values: Sequence[float]) -> Measured | None:

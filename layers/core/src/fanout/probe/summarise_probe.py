@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.efs.probe_result import ProbeResult, ProbeStatus
+from fanout.efs.probe_result import NEWEST_RESULT, PROBE_RESULT, ProbeResult, ProbeStatus
 from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.errors import run_error
-from fanout.probe.experiments import ProbePlan
+from fanout.probe.experiments import PROBE_PLAN
 from fanout.probe.result import probe_result
-from fanout.probe.samples import Samples
+from fanout.probe.samples import samples_key
 from fanout.work.context import Context
 
 
@@ -23,13 +23,13 @@ def summarise_probe(context: Context, caught: dict[str, Any]) -> Json:
     from fanout.report.probe_page import render_probe
 
     ledger = context.ledger
-    plan = ledger.read(keys.PLAN, ProbePlan)
-    samples = [ledger.read(key, Samples) for key in ledger.keys(keys.SAMPLES)]
+    plan = ledger.read(PROBE_PLAN)
+    samples = [ledger.read(samples_key.at(key)) for key in ledger.keys(keys.SAMPLES)]
     result = probe_result(plan, samples, run_error(caught) if caught else None, context.clock.now())
-    ledger.write(keys.RESULT, result)
+    ledger.write(PROBE_RESULT, result)
     ledger.write_text(keys.PAGE, render_probe(result))
     if result.status is ProbeStatus.SUCCEEDED and result.calibration is not None:
-        ledger.of_file_system(result.file_system).write(keys.LATEST, result)
+        ledger.of_file_system(result.file_system).write(NEWEST_RESULT, result)
     return {"status": result.status.value, **_end(result)}
 
 

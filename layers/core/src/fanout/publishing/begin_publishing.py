@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import MsgspecError, json
 from msgspec.structs import replace
 
-from fanout.copying.linking import VersionBefore
-from fanout.ledger import keys
+from fanout.books.summary_document import PUBLISHED
+from fanout.copying.linking import VERSION_BEFORE, VersionBefore
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.books import Count
@@ -82,7 +82,7 @@ def _keep_versions(field: str, end: Location, tree: Tree, mode: Mode, *, deletes
 def _was_published(plan: Plan, versions: Versions, context: Context) -> bool:
     """Whether the link was switched to the version that is resumed; its note is older than that by a moment."""
     runs = [context.ledger.of_run(run_id) for run_id in plan.resumes]
-    return versions.published() == plan.version or any(ledger.has(keys.PUBLISHED) for ledger in runs)
+    return versions.published() == plan.version or any(ledger.has(PUBLISHED) for ledger in runs)
 
 
 def version_is_gone(plan: Plan) -> InvalidRequest:
@@ -103,11 +103,11 @@ def begin_publishing(plan: Plan, context: Context) -> None:
     if plan.request.course.writes:
         _claim(plan, publish, versions)
     if plan.resumes:  # what the first run linked, it linked from that one's
-        first = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
+        first = ledger.of_run(plan.resumes[-1]).read(VERSION_BEFORE)
         before = replace(before, version=first.version)
     if not plan.request.course.goes_back:
         note_version_before(plan, before.version, ledger)
-    ledger.write(keys.VERSION_BEFORE, before)
+    ledger.write(VERSION_BEFORE, before)
 
 
 def notes_of(versions: Versions) -> dict[str, VersionNote]:

@@ -28,6 +28,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fanout.facts.mounts import CACHED_SECONDS
+from fanout.ledger.kind import ObjectKind
+from fanout.ledger.run_places import VERSIONS, run_prefix
 from fanout.model.books import Count
 from fanout.model.path_rules import PlainName, PlainNameOrNone
 from fanout.request.parts.publish import Publish
@@ -63,6 +65,11 @@ class PublishedTree(Struct, frozen=True):
     link: PlainName
     published: PlainNameOrNone
     versions: list[VersionNote]
+
+
+VERSIONS_OF = ObjectKind(
+    "{destination}.json", PublishedTree, by=("FinishTree",), short=False, place=run_prefix(VERSIONS)
+)
 
 
 def newest_first(notes: Iterable[VersionNote]) -> list[VersionNote]:

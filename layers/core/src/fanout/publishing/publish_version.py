@@ -7,12 +7,11 @@ from msgspec.structs import replace
 
 from fanout.books.ending import Ending
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import Published, Status
+from fanout.books.summary_document import PUBLISHED, Published, Status
 from fanout.books.verification_results import verification_of
-from fanout.copying.linking import Sealed, VersionBefore
+from fanout.copying.linking import SEALED, VERSION_BEFORE, Sealed
 from fanout.finishing.unset_directories import directories_failed
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import Notes
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
@@ -21,7 +20,14 @@ from fanout.model.errors import INFRASTRUCTURE, AccessDenied, InvalidRequest, Ru
 from fanout.model.outcome import Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import notes_of, version_is_gone
-from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, noted_next, versions_to_go
+from fanout.publishing.kept_versions import (
+    VERSIONS_OF,
+    PublishedTree,
+    VersionNote,
+    newest_first,
+    noted_next,
+    versions_to_go,
+)
 from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
@@ -61,14 +67,14 @@ def _publish(plan: Plan, context: Context) -> bool:
     publish, files, ledger = plan.request.publish, context.destination(plan).file_system, context.ledger
     assert publish is not None and files is not None  # the plan was refused otherwise
     versions = files.versions(publish.link)
-    published = ledger.find(keys.PUBLISHED, Published)
+    published = ledger.find(PUBLISHED)
     if published is None:
         context = context.within(plan)
         context.begin(keys.PUBLISH)
         published = _switched(plan, versions, context)
         if published is None:
             return True
-        ledger.write(keys.PUBLISHED, published)
+        ledger.write(PUBLISHED, published)
     try:
         if not plan.request.course.goes_back:
             now = context.clock.now()
@@ -77,7 +83,7 @@ def _publish(plan: Plan, context: Context) -> bool:
             for version in removed:
                 versions.retire(version)
             published = replace(published, removed=[*published.removed, *removed])
-            ledger.write(keys.PUBLISHED, published)
+            ledger.write(PUBLISHED, published)
         done = versions.remove_retired(context.deadline())
     except (
         AccessDenied,
@@ -98,7 +104,7 @@ def _publish(plan: Plan, context: Context) -> bool:
 
 def _switched(plan: Plan, versions: Versions, context: Context) -> Published | None:
     """The version that was published; ``None`` where an entry is not as it should be, and the link stays."""
-    ledger, found_before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore)
+    ledger, found_before = context.ledger, context.ledger.read(VERSION_BEFORE)
     version, publish, before = plan.version, plan.request.publish, found_before.version
     assert publish is not None
     if plan.request.course.goes_back:
@@ -156,7 +162,7 @@ def _seal(plan: Plan, context: Context) -> None:
     except Transient as error:  # the next run copies what this one copied
         context.ledger.note("seal", [f"the next run links nothing that this one copied: {error}"[:500]])
         return
-    context.ledger.write(keys.SEALED, Sealed(at_ns))
+    context.ledger.write(SEALED, Sealed(at_ns))
 
 
 def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
@@ -181,7 +187,7 @@ def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> N
         now = PublishedTree(destination, publish.link, versions.published(), newest_first(notes_of(versions).values()))
         if now == shown:
             return
-        ledger.of_run(run_places.VERSIONS).write(run_places.name_of(destination), now)
+        ledger.of_run(run_places.VERSIONS).write(VERSIONS_OF.at(run_places.name_of(destination)), now)
         shown = now
 
 
@@ -189,6 +195,6 @@ def not_published(plan: Plan, published: Published | None, ledger: Ledger) -> Ru
     """The error, with the reason that the run noted; ``None`` if it published, or was not to."""
     if published is not None or not (plan.request.course.writes and plan.version):
         return None
-    notes = ledger.find(keys.note_key(keys.PUBLISH), Notes)
+    notes = ledger.find(keys.note_key(keys.PUBLISH))
     why = "; ".join(notes.notes) if notes else "PublishVersion did not end"
     return RunError(INFRASTRUCTURE, f"{plan.destination} was not published: {why}; then retry the run")

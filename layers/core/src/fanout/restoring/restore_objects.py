@@ -31,7 +31,7 @@ from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.shard import Shard, failed_block
 from fanout.ports.s3_services import ObjectArchive, ObjectLook
 from fanout.request.plan import Plan
-from fanout.shards.held import COPIES_AT_ONCE, HeldProgress, asked_back, copies_key, progress_key
+from fanout.shards.held import COPIES_AT_ONCE, PROGRESS, HeldProgress, asked_back, copies_key, progress_key
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
@@ -59,7 +59,7 @@ def restore_objects(key: str, context: Context) -> Json:
     archive = context.ends.s3_services.archive(plan)
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.held}
-    so_far = ledger.read(key, HeldProgress) if key else _begun(list(shards), context)
+    so_far = ledger.read(PROGRESS.at(key)) if key else _begun(list(shards), context)
     # With what an attempt asked for whose answer did not arrive.
     so_far = replace(so_far, asked=asked_back(ledger))
     so_far = _visit_all(so_far, shards, archive, plan, context)
@@ -121,7 +121,7 @@ def _ended_round(so_far: HeldProgress, shards: dict[str, Shard], plan: Plan, con
         longest = max((plan.request.restore.seconds_from(one.held) for one in shards.values()), default=0.0)
         so_far = replace(so_far, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
     given = so_far.left if now >= so_far.ends_at else so_far.ready
-    at_once = ledger.read_documents(COPIES_AT_ONCE, MapItem) if so_far.round == 0 else []
+    at_once = ledger.read(COPIES_AT_ONCE) if so_far.round == 0 else []
     names = set(given)
     left = [one for one in so_far.left if one not in names]
     _note(so_far, len(given) - len(so_far.ready), plan, context)
@@ -131,7 +131,7 @@ def _ended_round(so_far: HeldProgress, shards: dict[str, Shard], plan: Plan, con
     if not given and not at_once:
         return _answer("wait", after, context, wait=wait_seconds(now, so_far.expected_at, so_far.ends_at, plan.ends_at))
     key = copies_key(now, context.nonce)
-    ledger.write_documents(key, [*at_once, *(MapItem(shards[one]) for one in given)])
+    ledger.write(key, [*at_once, *(MapItem(shards[one]) for one in given)])
     return _answer("copy", after, context, copies=ledger.prefix + key)
 
 

@@ -66,7 +66,7 @@ def list_in_window(segment: Segment, context: Context) -> Json:
 def carry_over(segment: Segment, context: Context) -> Json:
     """Take over the parts that the segment names; writes a segment's record as a listing does."""
     plan = context.ledger.read_plan()
-    found = context.ledger.read(segment.carried, rules.Carried)
+    found = context.ledger.read(rules.carried_key.at(segment.carried))
     carrier = _Carrier(plan, segment, context, context.ledger.of_run(found.run_id))
     for part in found.parts:
         carrier.carry(part)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.ledger import keys
-from fanout.ledger.documents import PhaseBegan, RawRequest, indexes_of
+from fanout.ledger.documents import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.listed_outcomes import OUTCOMES_PER_FILE
@@ -20,15 +20,17 @@ from fanout.model.segment import Segment
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
 from fanout.resuming import rules
+from fanout.resuming.rules import carried_key
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.record import each_once, records
 from fanout.shards.round_records import (
     ListingResults,
-    SegmentRecord,
     check_held,
     read_round,
+    round_done_key,
     rounds_done,
+    segment_key,
     segment_record,
 )
 from fanout.work.parallel import side_by_side
@@ -82,7 +84,7 @@ def find_earlier_run(document: Any, ledger: Ledger) -> ResumedRun | None:
     if any(not isinstance(one, dict) or one.get("schema_version") != SCHEMA_VERSION for one in (asked, planned)):
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
-    merged = rules.resumed_document(document, earlier.read(keys.REQUEST, RawRequest).request)
+    merged = rules.resumed_document(document, earlier.read(keys.REQUEST).request)
     return ResumedRun(earlier, earlier.read_plan(), merged)
 
 
@@ -94,9 +96,9 @@ def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
     records, frontier = _listed(earlier)
     carried: list[Segment] = []
     for number, parts in enumerate(rules.chunks(_parts(records, earlier.ledger))):
-        key = keys.carried_key(number)
+        key = carried_key(number)
         ledger.write(key, rules.Carried(earlier.ledger.run_id, parts))
-        carried.append(Segment("", carried=key))
+        carried.append(Segment("", carried=str(key)))
     note = (
         f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it is still there"
     )
@@ -108,9 +110,9 @@ def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segm
     """A segment that the earlier run was itself to take over from a third one: its parts are in this ledger then."""
     if not segment.carried:
         return segment
-    key = keys.carried_key(number)
-    ledger.write(key, earlier.read(segment.carried, rules.Carried))
-    return Segment("", carried=key)
+    key = carried_key(number)
+    ledger.write(key, earlier.read(rules.carried_key.at(segment.carried)))
+    return Segment("", carried=str(key))
 
 
 def _listed(earlier: ResumedRun) -> tuple[Sequence[ListingResults], list[Segment]]:
@@ -124,10 +126,10 @@ def _listed(earlier: ResumedRun) -> tuple[Sequence[ListingResults], list[Segment
     if ledger.has(keys.round_key(closed + 1)):
         return _half_listed(records, read_round(closed + 1, left if records else 0, ledger), ledger)
     if records:  # the round was closed, and the next one not opened
-        last = ledger.read_documents(keys.round_key(closed), Segment)
+        last = ledger.read(keys.round_key(closed))
         frontier = [one for segment in last for one in segment_record(segment.id, ledger).left]
         if len(frontier) != left:
-            raise ledger.broken(keys.round_done_key(closed), f"left {left} segments, and its segments {len(frontier)}")
+            raise ledger.broken(round_done_key(closed), f"left {left} segments, and its segments {len(frontier)}")
         return records, frontier
     if earlier.plan.request.manifest is not None:
         problem = f"{ledger.run_id} did not begin to read its manifest"
@@ -139,7 +141,7 @@ def _half_listed(
     records: Sequence[ListingResults], opened: list[Segment], ledger: Ledger
 ) -> tuple[Sequence[ListingResults], list[Segment]]:
     """A round that was opened and not closed: each of its segments has a record, or is listed now."""
-    found = side_by_side(lambda one: ledger.find(keys.segment_key(one.id), SegmentRecord), opened, _READS_IN_FLIGHT)
+    found = side_by_side(lambda one: ledger.find(segment_key(one.id)), opened, _READS_IN_FLIGHT)
     frontier = [segment for segment, record in zip(opened, found, strict=True) if record is None]
     frontier += [one for record in found if record is not None for one in record.left]
     return [*records, *(record for record in found if record is not None)], frontier
@@ -202,7 +204,7 @@ def entry_of(outcome: Outcome) -> Entry:
 
 def began(ledger: Ledger) -> float:
     """The time at which the earlier run began, in seconds since 1970: what it found unchanged was there before."""
-    found = ledger.find(keys.phase_key("plan"), PhaseBegan)
+    found = ledger.find(keys.phase_key("plan"))
     return found.began if found is not None else 0.0
 
 

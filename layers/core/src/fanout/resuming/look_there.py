@@ -25,7 +25,6 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.segment import DestinationListing, Segment, cut
-from fanout.model.shard import BigFile
 from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -114,7 +113,7 @@ def _look(segment: Segment, context: Context) -> Json:
     plan = ledger.read_plan()
     destination = context.destination(plan)
     files, trees = DestinationFiles("looked-up", segment, context), PublishedNotes(destination, segment)
-    paths = _paths(ledger.read(segment.carried, rules.Carried), plan, ledger)
+    paths = _paths(ledger.read(rules.carried_key.at(segment.carried)), plan, ledger)
     while some := list(islice(paths, LOOKED_AT_ONCE)):
         found = found_there(some, destination)
         for path in some:
@@ -148,4 +147,4 @@ def _paths_of(part: rules.CarriedPart, place_of: Naming, earlier: Ledger) -> Ite
         case rules.CarriedDirectories():
             yield from earlier.read_rows_as(part.key, lambda row: made_from_row(row).path, part.rows)
         case rules.CarriedBigFile():
-            yield earlier.read(part.key, BigFile).entry.placed.path
+            yield earlier.read(keys.big_file_key.at(part.key)).entry.placed.path

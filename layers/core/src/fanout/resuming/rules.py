@@ -30,6 +30,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
+from fanout.ledger.kind import ObjectKind
 from fanout.listing.deciding.decisions import may_be_same_kind, times_agree
 from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
@@ -94,6 +95,10 @@ class Carried(Struct, frozen=True):
 
     run_id: PlainName
     parts: list[CarriedPart]
+
+
+# What one segment takes over.
+carried_key = ObjectKind("segments/carried-{number:06d}.json", Carried, by=("PlanTransfer",), early=True)
 
 
 def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:

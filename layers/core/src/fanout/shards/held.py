@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
@@ -16,34 +16,39 @@ from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
-from fanout.shards.partitioned import MapItem
+from fanout.shards.partitioned import SHARDS, MapItem
 from fanout.work.context import Context
 
 # The shards to copy before anything is back, and how far each look at the others came.
-COPIES_AT_ONCE = "restores/copies-at-once.json"
-_BACK = "restores/"
+COPIES_AT_ONCE = ObjectKind(
+    "restores/copies-at-once.json", list[MapItem], by=("PartitionShards", "FinishTree"), short=False
+)
 _PROGRESS = "restores/stand-"
+# Shards that are back: what one more Map copies.
+_copies_key = ObjectKind(
+    "restores/copies-{at:015d}-{nonce}.json", list[MapItem], by=("FinishTree",), area="restores/*", short=False
+)
 # Where S3 brings them back from, for people.
 BACK_FROM = "the archive"
 
 
-def copies_key(at: float, nonce: str) -> str:
-    """Shards that are back: what one more Map copies."""
-    return f"{_BACK}copies-{round(at * 1000):015d}-{nonce}.json"
+def copies_key(at: float, nonce: str) -> ObjectKind[list[MapItem]]:
+    """Shards that are back at a time."""
+    return _copies_key(round(at * 1000), nonce)
 
 
-def progress_key(at: float, nonce: str) -> str:
+def progress_key(at: float, nonce: str) -> ObjectKind[HeldProgress]:
     """How far it is after one task; later ones sort after it."""
-    return f"{_PROGRESS}{round(at * 1000):015d}-{nonce}.json"
+    return PROGRESS(round(at * 1000), nonce)
 
 
 def write_copies_at_once(shards: Sequence[Shard], ledger: Ledger) -> tuple[str, int]:
     """The key of the shards that the first Map copies, and how many others are held."""
     at_once = [shard for shard in shards if not shard.held]
     if len(at_once) == len(shards):
-        return keys.SHARDS, 0
-    ledger.write_documents(COPIES_AT_ONCE, map(MapItem, at_once))
-    return COPIES_AT_ONCE, len(shards) - len(at_once)
+        return SHARDS, 0
+    ledger.write(COPIES_AT_ONCE, list(map(MapItem, at_once)))
+    return str(COPIES_AT_ONCE), len(shards) - len(at_once)
 
 
 def to_bring_back(held: int) -> Json:
@@ -96,10 +101,15 @@ class HeldProgress(Struct, frozen=True, kw_only=True):
         return {"restores": {**asdict(self.waiting), **times}}
 
 
+PROGRESS = ObjectKind(
+    _PROGRESS + "{at:015d}-{nonce}.json", HeldProgress, by=("FinishTree",), area="restores/*", short=False
+)
+
+
 def last_progress(ledger: Ledger) -> HeldProgress | None:
     """The newest progress of the restoring, for people and for the count of dollars."""
     names = list(ledger.keys(_PROGRESS))
-    return ledger.read(names[-1], HeldProgress) if names else None
+    return ledger.read(PROGRESS.at(names[-1])) if names else None
 
 
 def asked_back(ledger: Ledger) -> dict[str, Count]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.ledger import keys
+from fanout.ledger.kind import FIRST, ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.path_rules import PlainNameOrNone
 from fanout.model.shard import Shard
@@ -15,6 +16,9 @@ class MapItem(Struct, frozen=True):
     """An item of shards.json, which CopyShards and VerifyShards read."""
 
     shard: Shard
+
+
+SHARDS = keys.SHARDS.of(list[MapItem])
 
 
 class LinkShard(Struct, frozen=True):
@@ -30,10 +34,16 @@ class Links(Struct, frozen=True):
     links: list[LinkShard]
 
 
+LINKS = ObjectKind("links.json", Links, by=("PartitionShards",), wave=FIRST)
+
+
 class ListedBigFiles(Struct, frozen=True):
     """big-files.json: the big files that the listing counts."""
 
     big_files: list[ListedBigFile]
+
+
+BIG_FILES = ObjectKind("big-files.json", ListedBigFiles, by=("PartitionShards",), wave=FIRST)
 
 
 class Partition(Struct, frozen=True):
@@ -50,28 +60,28 @@ def read_partition(ledger: Ledger, to_copy: int) -> Partition:
     """
     shards, links = shards_of(ledger), links_of(ledger)
     held = sum(shard.entries for shard in shards) + sum(one.shard.entries for one in links)
-    held += len(ledger.read(keys.BIG_FILES, ListedBigFiles).big_files)
+    held += len(ledger.read(BIG_FILES).big_files)
     ids = [shard.id for shard in shards] + [one.shard.id for one in links]
     if len(set(ids)) != len(ids):
-        raise ledger.broken(keys.SHARDS, "and what belongs to it name a shard twice")
+        raise ledger.broken(SHARDS, "and what belongs to it name a shard twice")
     if held != to_copy:
-        raise ledger.broken(keys.SHARDS, f"and what belongs to it hold {held} of {to_copy} entries to copy")
+        raise ledger.broken(SHARDS, f"and what belongs to it hold {held} of {to_copy} entries to copy")
     return Partition(shards, links)
 
 
 def is_partitioned(ledger: Ledger) -> bool:
     """Whether PartitionShards has ended."""
-    return ledger.has(keys.SHARDS)
+    return ledger.has(SHARDS)
 
 
 def links_of(ledger: Ledger) -> list[LinkShard]:
     """The shards of links, each with the id of the shard that copies its files. Raises ``LedgerBroken``."""
-    return ledger.read(keys.LINKS, Links).links
+    return ledger.read(LINKS).links
 
 
 def shards_of(ledger: Ledger) -> list[Shard]:
     """The shards of copies and of parts of big files. Raises ``LedgerBroken``."""
-    return [item.shard for item in ledger.read_documents(keys.SHARDS, MapItem)]
+    return [item.shard for item in ledger.read(SHARDS)]
 
 
 def entries_to_copy(listed: ListingResults) -> int:

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import Range, disjoint, indexes_of, ranges_of
+from fanout.ledger.kind import ObjectKind, RowsKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.model.books import Count, no_counts, tally
@@ -125,6 +126,18 @@ class Record(Struct, frozen=True, omit_defaults=True):
         return frozenset(indexes_of(one for some in self.unread if some.what == what for one in some.ranges))
 
 
+record_key = ObjectKind(keys.OUTCOMES + "{shard_id}/{name}.json", Record, by=keys.ON_SHARDS, waits=True)
+record_rows_key = RowsKind(keys.OUTCOMES + "{shard_id}/{name}.jsonl.gz", by=keys.ON_SHARDS)
+# RecordShardFailure has looked at nothing, so it records failures alone: more under such a name is refused.
+_FAILURE = ObjectKind(
+    keys.OUTCOMES + "{shard_id}/{name}" + keys.FAILED + ".json",
+    Record,
+    by=(*keys.ON_SHARDS, "RecordShardFailure"),
+    waits=True,
+    area=f"{keys.OUTCOMES}*{keys.FAILED}.json*",
+)
+
+
 Counted = tuple[Record, int, Outcome]
 
 
@@ -145,19 +158,19 @@ def write_outcomes(
     shard_id: str, name: str, outcomes: Mapping[int, Outcome], ledger: Ledger, record: Record | None = None
 ) -> None:
     """Write outcomes by the index of their entry: the rows first, then the record, which makes them count."""
-    key = f"{keys.outcomes_prefix(shard_id)}{name}"
-    ledger.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
-    ledger.write(f"{key}.json", record_of(outcomes) if record is None else record)
+    ledger.write_rows(
+        record_rows_key(shard_id, name), (outcome_row(outcome, index) for index, outcome in outcomes.items())
+    )
+    ledger.write(record_key(shard_id, name), record_of(outcomes) if record is None else record)
 
 
 def write_receipts(
     shard_id: str, name: str, receipts: Mapping[int, Receipt], copied_bytes: int, ledger: Ledger, taken_over: int = 0
 ) -> None:
     """Write what became of blocks, by their index: the rows first, then the record, which makes them count."""
-    key = f"{keys.outcomes_prefix(shard_id)}{name}"
-    ledger.write_rows(f"{key}.jsonl.gz", (receipt_row(receipt) for receipt in receipts.values()))
+    ledger.write_rows(record_rows_key(shard_id, name), (receipt_row(receipt) for receipt in receipts.values()))
     record = Record(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}, taken_over=taken_over)
-    ledger.write(f"{key}.json", record)
+    ledger.write(record_key(shard_id, name), record)
 
 
 def records(shard_id: str, ledger: Ledger) -> list[Record]:
@@ -178,7 +191,7 @@ def all_records(ledger: Ledger) -> Iterator[Record]:
 
 def read_record(key: str, ledger: Ledger) -> Record:
     """The record at a key. Raises ``LedgerBroken``, also where RecordShardFailure wrote more than failures."""
-    record = replace(ledger.read(key, Record), key=key)
+    record = replace(ledger.read(record_key.at(key)), key=key)
     done = [one.entries for result, one in record.outcomes.items() if result not in TROUBLE]
     if record.is_of_failures and (any(done) or record.certified is not None or record.proven is not None):
         raise ledger.broken(key, _MORE_THAN_FAILURES)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.outcome import Result
@@ -81,11 +82,17 @@ class SegmentRecord(ListingResults, frozen=True, kw_only=True):
     left: list[Segment]
 
 
+segment_key = ObjectKind(keys.SEGMENTS_DONE + "{segment_id}.json", SegmentRecord, by=("ListSegment",), waits=True)
+
+
 class RoundRecord(ListingResults, frozen=True, kw_only=True):
     """The results of a round of ``segments``, and how many segments it ``left`` to the next one."""
 
     segments: int
     left: int
+
+
+round_done_key = ObjectKind("segments/round-{number:04d}-done.json", RoundRecord, by=("GatherSegments",), waits=True)
 
 
 def rounds_done(ledger: Ledger) -> Iterator[RoundRecord]:
@@ -94,7 +101,7 @@ def rounds_done(ledger: Ledger) -> Iterator[RoundRecord]:
     Raises ``LedgerBroken`` for a record that is missing or not whole.
     """
     number = 1
-    while (done := ledger.find(keys.round_done_key(number), RoundRecord)) is not None:
+    while (done := ledger.find(round_done_key(number))) is not None:
         yield done
         if not done.left:
             return
@@ -109,7 +116,7 @@ def whole_listing(ledger: Ledger) -> Iterator[RoundRecord]:
         number, left = number + 1, done.left
         yield done
     if left:
-        raise ledger.broken(keys.round_done_key(number + 1), "is missing")
+        raise ledger.broken(round_done_key(number + 1), "is missing")
 
 
 def read_round(number: int, left: int, ledger: Ledger) -> list[Segment]:
@@ -117,7 +124,7 @@ def read_round(number: int, left: int, ledger: Ledger) -> list[Segment]:
 
     Raises ``LedgerBroken`` if they are not there, or are others.
     """
-    segments = ledger.read_documents(keys.round_key(number), Segment)
+    segments = ledger.read(keys.round_key(number))
     if not segments or len(segments) != (left or len(segments)):
         raise ledger.broken(keys.round_key(number), f"holds {len(segments)} segments, not {left or 'any'}")
     return segments
@@ -131,7 +138,7 @@ def round_of(segment_id: str) -> int:
 
 def segment_record(segment_id: str, ledger: Ledger) -> SegmentRecord:
     """The record of a segment that has been listed. Raises ``LedgerBroken`` if it is missing or not whole."""
-    return ledger.read(keys.segment_key(segment_id), SegmentRecord)
+    return ledger.read(segment_key(segment_id))
 
 
 def write_segment_record(record: SegmentRecord, ledger: Ledger) -> None:
@@ -139,7 +146,7 @@ def write_segment_record(record: SegmentRecord, ledger: Ledger) -> None:
 
     What an attempt listed whose record is not the one that counts is not part of the run.
     """
-    ledger.write_new(keys.segment_key(record.segment.id), record)
+    ledger.write_new(segment_key(record.segment.id), record)
 
 
 def check_held(named: Iterable[str], prefix: str, ledger: Ledger) -> None:
@@ -156,4 +163,4 @@ def _check_not_closed(number: int, ledger: Ledger) -> None:
     later = (key for key in ledger.keys("segments/round-") if (found := _ROUND.match(key)) and int(found[1]) > number)
     shown_by = next(later, None) or (_AFTERWARDS if ledger.has(_AFTERWARDS) else None)
     if shown_by:
-        raise ledger.broken(keys.round_done_key(number), f"is missing, but {shown_by} is there")
+        raise ledger.broken(round_done_key(number), f"is missing, but {shown_by} is there")

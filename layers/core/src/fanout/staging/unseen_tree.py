@@ -111,7 +111,7 @@ class UnseenSource(WholeSource):
     @property
     def attributes(self) -> Attributes:
         """See ``ports.tree.Source``; of a big file, as it was when it was listed."""
-        return self._ledger.read(keys.attributes_key(self._entry.placed.path), Attributes)
+        return self._ledger.read(keys.attributes_key(self._entry.placed.path))
 
     def read(self, offset: int, length: int) -> bytes:
         raise _unseen("the source")

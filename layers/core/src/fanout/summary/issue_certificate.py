@@ -81,7 +81,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: RunTime
     if ending.status is not Status.SUCCEEDED or ending.verification is None:
         return Issuing(notes=(_NOT_EQUAL,))
     ledger = context.ledger.whole_run()
-    seal, asked = read_seal(ledger), ledger.read(keys.REQUEST, RawRequest)
+    seal, asked = read_seal(ledger), ledger.read(keys.REQUEST)
     for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")

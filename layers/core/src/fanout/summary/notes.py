@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fanout.finishing.unset_directories import unset_notes
 from fanout.ledger import keys
-from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.outcome import Result
 from fanout.shards.shard_results import unread_notes
@@ -15,7 +14,7 @@ from fanout.summary.run_facts import RunFacts
 def notes_of(facts: RunFacts, pace: Json) -> list[str]:
     """The notes of all tasks, then those of the summary itself; ``pace``: what the pacing could not do."""
     ledger = facts.ledger
-    noted = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(key, Notes).notes]
+    noted = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(keys.note_key.at(key)).notes]
     own = unset_notes(facts.unset) + unread_notes(facts.books.sums) + _pacing_notes(pace)
     own += [facts.limits_problem] if facts.limits_problem else []
     return noted + own + let_go_notes(facts.plan, ledger, facts.deleted.results[Result.DELETED])

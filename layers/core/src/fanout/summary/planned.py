@@ -79,7 +79,7 @@ def _write(entries: Iterator[PlannedEntry], ledger: Ledger) -> None:
         ledger.write_rows(keys.PLANNED, held)
     while following or number:
         number += 1
-        ledger.write_rows(f"planned-{number}.jsonl.gz", held)
+        ledger.write_rows(keys.more_planned_key(number), held)
         if not following:
             return
         held, following = following, list(islice(rows, ROWS_PER_FILE))

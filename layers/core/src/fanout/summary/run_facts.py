@@ -9,13 +9,21 @@ from itertools import pairwise
 from fanout.books.failure_writer import FailureWriter
 from fanout.books.run_activity import run_activities
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import EarlierRun, Planned, Published, SummaryDocument, Verified, figures_of
+from fanout.books.summary_document import (
+    PUBLISHED,
+    EarlierRun,
+    Planned,
+    Published,
+    SummaryDocument,
+    Verified,
+    figures_of,
+)
 from fanout.books.verification_results import Verification, verification_of
 from fanout.deleting.deletions import deletion_results
 from fanout.finishing.unset_directories import directories_failed
 from fanout.forecast.phases import NOTED
 from fanout.ledger import keys, run_places
-from fanout.ledger.documents import PhaseBegan, SegmentFailed
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.model.books import Books, Count
@@ -25,6 +33,7 @@ from fanout.model.errors import LedgerBroken, RunError, run_error
 from fanout.model.outcome import Result
 from fanout.request.options import ReportEntries
 from fanout.request.plan import Plan
+from fanout.shards.round_records import segment_key
 from fanout.shards.shard_results import Absent, ShardResult
 from fanout.shards.tasks.activity import Activity
 from fanout.summary.planned import planned_books, planned_run
@@ -86,7 +95,7 @@ class RunFacts(Facts):
     @asked
     def published(self) -> Published | None:
         """The version that was published."""
-        return self.ledger.find(keys.PUBLISHED, Published)
+        return self.ledger.find(PUBLISHED)
 
     @cached_property
     def failures(self) -> FailureWriter:
@@ -173,8 +182,8 @@ def _segment_error(ledger: Ledger) -> RunError | None:
     """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
     for listing in (ledger, ledger.verification()):
         for key in listing.keys(keys.SEGMENTS_FAILED):
-            failed = listing.read(key, SegmentFailed)
-            if not listing.has(keys.segment_key(failed.segment)):
+            failed = listing.read(keys.segment_failed_key.at(key))
+            if not listing.has(segment_key(failed.segment)):
                 return RunError(failed.error, failed.message)
     return None
 
@@ -184,7 +193,7 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
 
     Raises ``LedgerBroken`` where the ledger does not list the begin of this state, which is in it.
     """
-    begun = {key: ledger.read(key, PhaseBegan).began for key in ledger.keys("phases/")}
+    begun = {key: ledger.read(keys.phase_key.at(key)).began for key in ledger.keys("phases/")}
     if keys.phase_key("summarise") not in begun:
         raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
     times = [(phase, begun[keys.phase_key(phase)]) for phase in NOTED if keys.phase_key(phase) in begun]
@@ -199,10 +208,13 @@ class Latest(Lasting, frozen=True):
     before: EarlierRun | None
 
 
+LATEST = ObjectKind("{about}.json", Latest, by=("SummariseTransfer",), place=run_places.run_prefix(run_places.LATEST))
+
+
 def find_earlier(plan: Plan, ledger: Ledger) -> tuple[EarlierRun | None, list[str]]:
     """The run before this one, and a note if its figures cannot be read; ``None`` if none is on record."""
     try:
-        latest = ledger.of_run(run_places.LATEST).find(_key(plan), Latest)
+        latest = ledger.of_run(run_places.LATEST).find(_key(plan))
     except LedgerBroken as error:
         problem = str(error).removesuffix(f"; {START_AGAIN}")
         return None, [f"the figures of the run before cannot be read, so none are compared: {problem}"[:500]]
@@ -216,6 +228,7 @@ def write_latest(plan: Plan, summary: SummaryDocument, ledger: Ledger) -> None:
     ledger.of_run(run_places.LATEST).write(_key(plan), Latest(figures_of(summary), summary.earlier))
 
 
-def _key(plan: Plan) -> str:
+def _key(plan: Plan) -> ObjectKind[Latest]:
     request = plan.request
-    return run_places.name_of(json.dumps([str(request.source), str(request.destination), request.mode.value]))
+    ends = [str(request.source), str(request.destination), request.mode.value]
+    return LATEST.at(run_places.name_of(json.dumps(ends)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
+from fanout.books.summary_document import SUMMARY, Skipped, Status, SummaryDocument, totals_of
 from fanout.ledger import keys
 from fanout.ledger.documents import RawRequest
 from fanout.model.books import Books
@@ -36,5 +36,5 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
     ledger.write(keys.REQUEST, RawRequest(document))
     ledger.write_rows(keys.FAILURES, [])
     ledger.write_text(keys.REPORT, render_report(Findings(summary, settings_row(plan), [], [])))
-    ledger.write(keys.SUMMARY, summary)  # not for good: the plan may come again, and its turn have come
+    ledger.write(SUMMARY, summary)  # not for good: the plan may come again, and its turn have come
     return {"status": summary.status.value, "reason": reason, "holder": other.run_id}

@@ -23,13 +23,13 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
 from fanout.model.outcome import Reason, Result
-from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.partitioned import is_partitioned
 from fanout.shards.record import all_records, records
+from fanout.shards.round_records import segment_key
 from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult
 
 _LIMITS = {OutOfTime.__name__: "limits.max_seconds", OutOfBudget.__name__: "limits.max_dollars"}
@@ -102,8 +102,8 @@ def _listed_anew(ledger: Ledger) -> bool:
     for number in count(1):
         if not ledger.has(keys.round_key(number)):
             return False
-        segments = ledger.read_documents(keys.round_key(number), Segment)
-        if any(not one.carried and keys.segment_key(one.id) in listed for one in segments):
+        segments = ledger.read(keys.round_key(number))
+        if any(not one.carried and segment_key(one.id) in listed for one in segments):
             return True
     raise AssertionError
 

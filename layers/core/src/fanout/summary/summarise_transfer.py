@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fanout.books.ending import Ending, shards_done, warnings_of
 from fanout.books.run_activity import listed_sizes, matched_globs, tasks_done
-from fanout.books.summary_document import Status, SummaryDocument, totals_of
+from fanout.books.summary_document import SUMMARY, Status, SummaryDocument, totals_of
 from fanout.forecast.run_forecast import forecast_and_actual
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -120,10 +120,10 @@ def _written(summary: SummaryDocument, ending: Ending, facts: RunFacts) -> Summa
         ledger.write_text(keys.REPORT, _page(summary, ending, facts))
     if (known or summary).status is Status.SUCCEEDED:
         write_index(plan, ledger, facts.phases[0][1], facts.now)
-    if known is None and ledger.has(keys.SUMMARY):
-        ledger.write(keys.SUMMARY, summary)
+    if known is None and ledger.has(SUMMARY):
+        ledger.write(SUMMARY, summary)
         return summary
-    return ledger.write_once(keys.SUMMARY, summary, lambda found: found.origin == summary.origin)
+    return ledger.write_once(SUMMARY, summary, lambda found: found.origin == summary.origin)
 
 
 def _page(summary: SummaryDocument, ending: Ending, facts: RunFacts) -> str:
@@ -158,5 +158,5 @@ def _hand_over(summary: SummaryDocument, facts: RunFacts) -> None:
 
 def _earlier(ledger: Ledger) -> SummaryDocument | None:
     """The summary of an earlier attempt; none where the plan came again when its turn had come."""
-    known = ledger.find(keys.SUMMARY, SummaryDocument)
+    known = ledger.find(SUMMARY)
     return None if known is None or known.status is Status.SKIPPED else known

@@ -20,6 +20,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import DestinationBusy
@@ -41,6 +42,12 @@ class OtherRuns(Struct, frozen=True):
     modes: dict[str, str]
 
 
+# The runs at work at another mount when an end was checked, which were not fenced.
+other_runs_key = ObjectKind(
+    "fencing/fenced-except-{field}.json", OtherRuns, by=("CheckMount",), area="fencing/*fenced*"
+)
+
+
 def refusal(field: str, end: Location, run_id: str, mode: str) -> DestinationBusy:
     """The error for a run that is met at an end: both mounts show one directory."""
     return DestinationBusy(str(end), run_id, mode, _HELD, field)
@@ -54,7 +61,7 @@ class StagingGuard:
 
     @cached_property
     def _modes(self) -> dict[str, str]:
-        found = self._ledger.whole_run().find(keys.other_runs_key(self._field), OtherRuns)
+        found = self._ledger.whole_run().find(other_runs_key(self._field))
         return {} if found is None else found.modes
 
     def see(self, entry: Entry) -> None:
@@ -111,4 +118,4 @@ def _meet_no_other(field: str, plan: Plan, end: Location, files: FileSystem, con
     if above is not None:
         raise refusal(field, end, above, turn.elsewhere[above].mode)
     modes = {run_id: writer.mode for run_id, writer in turn.elsewhere.items()}
-    context.ledger.write(keys.other_runs_key(field), OtherRuns(modes))
+    context.ledger.write(other_runs_key(field), OtherRuns(modes))

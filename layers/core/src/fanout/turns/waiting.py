@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import DestinationBusy, FanoutError
 from fanout.model.path_rules import PlainName
@@ -33,6 +33,10 @@ class Waiting(Struct, frozen=True):
     next_try: float
 
 
+# For people who watch; no state reads it.
+WAITING = ObjectKind("waiting.json", Waiting, by=("PlanTransfer",), sealed=False, early=True)
+
+
 def take_turn(plan: Plan, execution: str, context: Context, versions: str) -> Writer | None:
     """As ``ports.turns.Turns.take``; a run that must wait notes that in waiting.json."""
     if context.turns is None:
@@ -47,16 +51,16 @@ def take_turn(plan: Plan, execution: str, context: Context, versions: str) -> Wr
 
 def asked_at(ledger: Ledger, now: float) -> float:
     """When a run that asks for its turn now asked first."""
-    before = ledger.find(keys.WAITING, Waiting)
+    before = ledger.find(WAITING)
     return before.since if before else now
 
 
 def _note(busy: DestinationBusy, context: Context) -> None:
     now = context.clock.now()
-    before = context.ledger.find(keys.WAITING, Waiting)
+    before = context.ledger.find(WAITING)
     tries, since = (before.tries + 1, before.since) if before else (1, now)
     waiting = Waiting(busy.holder, busy.held, busy.mode, since, tries, now + longest_pause(tries))
-    context.ledger.write(keys.WAITING, waiting)
+    context.ledger.write(WAITING, waiting)
 
 
 def longest_pause(tries: int) -> float:

@@ -29,7 +29,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     note_earlier_proofs(inner_plan, inner.ledger)
     pieces = [Segment("")]
     if plan.request.manifest is not None:
-        pieces = context.ledger.read_documents(keys.round_key(1), Segment)
+        pieces = context.ledger.read(keys.round_key(1))
     context.begin("verify")
     return {
         "run": run_reference(inner_plan, inner.ledger, bucket),

@@ -25,7 +25,7 @@ from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.earlier_proofs import big_files_before, earlier_blocks
 from fanout.verifying.moved import pin_of_copy
 from fanout.verifying.sums.stored_whole import End, note_stored
-from fanout.verifying.tags import TagsSeen
+from fanout.verifying.tags import TagsSeen, tags_key
 from fanout.verifying.verify_rules import tags_of
 from fanout.work.parallel import work_on
 from fanout.work.threads import ByteBudget
@@ -63,7 +63,7 @@ def _note_tags(big: BigFile, task: ShardTask) -> None:
         raise
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error).reason, problem_of(error).message
-    task.ledger.write(keys.tags_key(big.id), TagsSeen(*(problem or (None, ""))))
+    task.ledger.write(tags_key(big.id), TagsSeen(*(problem or (None, ""))))
 
 
 class ReadAt:

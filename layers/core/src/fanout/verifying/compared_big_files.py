@@ -11,7 +11,7 @@ from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import CRC64NVME, to_base64
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
@@ -23,8 +23,8 @@ from fanout.shards.round_records import rounds_done
 from fanout.shards.shard_results import ShardResult, result_of
 from fanout.verifying.differences import Rules
 from fanout.verifying.sums.seen import Seen
-from fanout.verifying.sums.stored_whole import End, StoredWhole
-from fanout.verifying.tags import TagsSeen
+from fanout.verifying.sums.stored_whole import End, stored_key
+from fanout.verifying.tags import tags_key
 from fanout.verifying.verifier import (
     ComparedEntry,
     attributes_known,
@@ -93,7 +93,7 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
 def _problem_of_tags(big: BigFile, ledger: Ledger, plan: Plan) -> tuple[Reason, str] | None:
     if not compares_tags(plan):
         return None
-    seen = ledger.find(keys.tags_key(big.id), TagsSeen)
+    seen = ledger.find(tags_key(big.id))
     if seen is None:
         return Reason.NOT_VERIFIED, "its tags were not looked at"
     return None if seen.reason is None else (seen.reason, seen.message)
@@ -125,7 +125,7 @@ def _end(end: End, big: BigFile, parts: list[Shard], ledger: Ledger) -> _BigFile
     receipts = _receipts(ledger, [end.receipts_id(part.id) for part in parts])
     pins = list(dict.fromkeys(receipt.etag for receipt in receipts))
     if len(receipts) < big.blocks:
-        stored = ledger.find(keys.stored_key(big.id, end.value), StoredWhole)
+        stored = ledger.find(stored_key(big.id, end.value))
         if stored is None:
             return _BigFileEnd(receipts, pins, None)
         return _BigFileEnd([], [stored.pin], Seen({CRC64NVME: stored.crc64nvme}, stored.attributes))
@@ -139,7 +139,7 @@ def _sums(receipt: Receipt) -> tuple[int | None, str]:
 
 
 def _seen(big: BigFile, end: End, receipts: list[Receipt], ledger: Ledger) -> Seen:
-    attributes = ledger.read(keys.seen_key(big.id, end.value), Attributes)
+    attributes = ledger.read(keys.seen_key(big.id, end.value))
     hashed = all(receipt.sha256 for receipt in receipts)
     sha256 = content_digest([bytes.fromhex(receipt.sha256) for receipt in receipts]) if hashed else ""
     return Seen({CRC64NVME: to_base64(whole_checksum(big, receipts))}, attributes, sha256)

@@ -35,6 +35,7 @@ from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.documents import indexes_of
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.outcome import Result
@@ -139,6 +140,9 @@ class EarlierProofs(Struct, frozen=True):
     big_files: list[EarlierBigFile] = []
 
 
+EARLIER_PROOFS = ObjectKind("deletions/earlier-proofs.json", EarlierProofs, by=("BeginVerification",))
+
+
 class EarlierProof(Struct, frozen=True):
     """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``ComparedEntry``.
 
@@ -169,7 +173,7 @@ def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
     alike = [one for one in earlier if _compares_alike(plan, ledger, one)]
     files = [file for one in alike for file in _files_of(one)]
     big_files = [big for one in alike for big in big_files_of(one)]
-    ledger.write(keys.EARLIER_PROOFS, EarlierProofs(files, big_files))
+    ledger.write(EARLIER_PROOFS, EarlierProofs(files, big_files))
 
 
 def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
@@ -195,9 +199,9 @@ def big_files_before(plan: Plan, ledger: Ledger) -> list[EarlierBigFile]:
 
 def _known(plan: Plan, ledger: Ledger) -> EarlierProofs:
     """The proofs that count; none for all but the comparison inside a resumed run."""
-    if not ledger.is_verification or not plan.resumes or not ledger.has(keys.EARLIER_PROOFS):
+    if not ledger.is_verification or not plan.resumes or not ledger.has(EARLIER_PROOFS):
         return EarlierProofs([])
-    return ledger.read(keys.EARLIER_PROOFS, EarlierProofs)
+    return ledger.read(EARLIER_PROOFS)
 
 
 def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[str, EarlierProof]:

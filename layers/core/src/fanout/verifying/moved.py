@@ -93,7 +93,7 @@ def stays(shard: Shard) -> bool:
 def write_deletion(name: str, entries: Sequence[Entry], ledger: Ledger) -> Shard:
     """Write a shard of entries that a move is to delete."""
     own_id = f"move-{name}"
-    key = keys.deletion_key(own_id)
+    key = keys.move_deletion_key(name)
     ledger.write_rows(key, map(entry_row, entries))
     return Shard(own_id, key, len(entries), sum(entry.size for entry in entries), 0.0)
 

@@ -39,7 +39,7 @@ class SourceChecksum(Struct, frozen=True):
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
     rows = [_row(index, one) for index, one in found.items()]
-    ledger.write_rows(f"{keys.source_checksums_prefix(shard_id)}{name}.jsonl.gz", rows)
+    ledger.write_rows(keys.source_checksums_key(shard_id, name), rows)
 
 
 def _row(index: int, one: SourceChecksum) -> list[Any]:

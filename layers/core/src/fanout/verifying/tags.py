@@ -18,6 +18,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fanout.ledger.kind import ObjectKind
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import AccessDenied, NotFound
 from fanout.model.outcome import Reason
@@ -35,6 +36,9 @@ class TagsSeen(Struct, frozen=True):
 
     reason: Reason | None = None
     message: str = ""
+
+
+tags_key = ObjectKind("seen/{big_file_id}-tags.json", TagsSeen, by=("VerifyShard",))
 
 
 class MovedTags:

@@ -8,8 +8,10 @@ from typing import cast
 from msgspec import Struct
 
 from fanout.facts.holdings import TAGS, Fate, rows_with
-from fanout.ledger import keys, run_places
+from fanout.ledger import run_places
+from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Lasting
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
@@ -25,6 +27,13 @@ class OwnersLimitation(Lasting, frozen=True):
     """Why owners cannot be kept at the destination; empty where they can."""
 
     limitation: str
+
+
+OWNERS = ObjectKind("owners.json", OwnersLimitation, by=("CheckMount",), wave=ALONE)
+# The same of a mount, as the last run that wrote there found it.
+_OF_MOUNT = ObjectKind(
+    "{mount}.json", OwnersLimitation, by=("CheckMount",), wave=ALONE, place=run_prefix(run_places.MOUNTS)
+)
 
 
 class NotCompared(Struct, frozen=True):
@@ -79,24 +88,24 @@ def tags_of(plan: Plan, context: Context) -> MovedTags | None:
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
     """Write down what trying owners at the destination found: for this run, and for one that only compares."""
     found = OwnersLimitation(" ".join(limitations))
-    ledger.write(keys.OWNERS, found)
+    ledger.write(OWNERS, found)
     ledger.of_run(run_places.MOUNTS).write(_mount_key(plan), found)
 
 
 def recall_owners(plan: Plan, ledger: Ledger) -> None:
     """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan), OwnersLimitation)
+    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan))
     if found is not None:
-        ledger.write(keys.OWNERS, found)
+        ledger.write(OWNERS, found)
 
 
-def _mount_key(plan: Plan) -> str:
+def _mount_key(plan: Plan) -> ObjectKind[OwnersLimitation]:
     assert isinstance(plan.request.destination, MountLocation)
-    return run_places.name_of(plan.request.destination.mount)
+    return _OF_MOUNT.at(run_places.name_of(plan.request.destination.mount))
 
 
 def _owner_limitation(ledger: Ledger) -> str:
-    found = ledger.whole_run().find(keys.OWNERS, OwnersLimitation)
+    found = ledger.whole_run().find(OWNERS)
     return found.limitation if found else ""
 
 

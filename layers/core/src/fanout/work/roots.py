@@ -20,7 +20,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
@@ -28,8 +28,6 @@ from fanout.ports.tree import Tree
 from fanout.request.one_place import same_place
 from fanout.request.plan import Plan
 from fanout.work.staged import recall_staged
-
-_KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
 
 
 class Root(Struct, frozen=True):
@@ -43,6 +41,11 @@ class Root(Struct, frozen=True):
     apart: bool = False
     may_show_a_bucket: bool = False
     made: str = ""
+
+
+SOURCE_ROOT = ObjectKind("source-root.json", Root, by=("CheckMount",))
+DESTINATION_ROOT = ObjectKind("destination-root.json", Root, by=("CheckMount",))
+_KEYS = {"source": SOURCE_ROOT, "destination": DESTINATION_ROOT}
 
 
 def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, may_show_a_bucket: bool = False) -> None:
@@ -65,13 +68,13 @@ def made_by_run(destination: Tree, ledger: Ledger) -> str:
     """The first directory on the way to the destination's root that CheckMount made; empty where the root was there."""
     if destination.file_system is not None and destination.file_system.made_root:
         return destination.file_system.made_root
-    known = ledger.find(keys.DESTINATION_ROOT, Root)
+    known = ledger.find(DESTINATION_ROOT)
     return "" if known is None else known.made
 
 
 def refuse_one_root(plan: Plan, ledger: Ledger) -> None:
     """Raise ``InvalidRequest`` where both ends noted one directory as their root; the later of the two finds it."""
-    source, destination = (ledger.find(key, Root) for key in (keys.SOURCE_ROOT, keys.DESTINATION_ROOT))
+    source, destination = (ledger.find(key) for key in (SOURCE_ROOT, DESTINATION_ROOT))
     if source is None or destination is None or source.apart or not source.identity:
         return
     if source.identity == destination.identity:
@@ -94,7 +97,7 @@ def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
     if files is None or not plan.request.on_mounts:
         return tree
     other = "source" if field == "destination" else "destination"
-    root = ledger.whole_run().find(_KEYS[other], Root)
+    root = ledger.whole_run().find(_KEYS[other])
     if root is not None and root.identity and not root.apart:
         files.keep_out(root.identity, partial(same_place, plan.request, other))
     return tree

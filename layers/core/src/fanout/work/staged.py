@@ -20,14 +20,14 @@ def note_staged(written: Mapping[str, Tree], ledger: Ledger) -> None:
     """Note the staging directories of the ends by their fields, as the check of these trees made them."""
     for field, tree in written.items():
         staged = tree.file_system.staged() if tree.file_system is not None else None
-        if staged is not None and ledger.whole_run().find(_KEYS[field], Staged) != staged:
+        if staged is not None and ledger.whole_run().find(_KEYS[field]) != staged:
             ledger.whole_run().write(_KEYS[field], staged)
 
 
 def recall_staged(field: str, tree: Tree, ledger: Ledger) -> None:
     """Have a tree stage in the directory that the run has noted for its end."""
     if tree.file_system is not None:
-        tree.file_system.recall(lambda: ledger.whole_run().find(_KEYS[field], Staged))
+        tree.file_system.recall(lambda: ledger.whole_run().find(_KEYS[field]))
 
 
 def made_by(run_id: str, ledger: Ledger) -> Collection[Staged]:
@@ -36,4 +36,4 @@ def made_by(run_id: str, ledger: Ledger) -> Collection[Staged]:
         other = ledger.of_run(run_id)
     except InvalidRequest:  # no run has such a name
         return ()
-    return [found for key in _KEYS.values() if (found := other.find(key, Staged)) is not None]
+    return [found for key in _KEYS.values() if (found := other.find(key)) is not None]

@@ -12,9 +12,9 @@ from fanout.efs.capacity import FileSystemState
 from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.forecast.choosing import finish
+from fanout.forecast.choosing.finish import FINISH
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.forecast.phases import INSIDE
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import utc
 from fanout.model.errors import FinishRefused
@@ -67,7 +67,7 @@ def choose_for(plan: Plan, outlined: Callable[[], Outline], ledger: Ledger, now:
 
     limits, states = request.limits, finish.measured_of(request, measured_file_systems(ledger))
     found = finish.decide_finish(moments_of(plan, now), limits.max_concurrency, [limits.shard_seconds], predict, states)
-    return ledger.write_once(keys.FINISH, found, lambda _known: True)
+    return ledger.write_once(FINISH, found, lambda _known: True)
 
 
 def moments_of(plan: Plan, now: float) -> finish.Moments:

@@ -19,6 +19,7 @@ from fanout.forecast.choosing.choices import (
 )
 from fanout.forecast.copying import Limit
 from fanout.forecast.forecast import Forecast
+from fanout.ledger.kind import ObjectKind
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parts.finish_by import length_text, parse_finish_by
@@ -83,6 +84,9 @@ class Finish(Struct, frozen=True):
     ended_at: str | None = None
     reached: bool | None = None
     outcome: str = ""
+
+
+FINISH = ObjectKind("pacing/finish.json", Finish, by=("PartitionShards",), sealed=False, area="pacing/*")
 
 
 class Moments(Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from fanout.ledger.kind import ALONE, ObjectKind
+
 _SECOND_NS = 1_000_000_000
 
 # The time that a store reported, as its earliest and latest possible value: a header holds whole seconds.
@@ -22,6 +24,9 @@ class Clocks(Struct, frozen=True):
 
     of_source: Ahead
     of_runs: Ahead
+
+
+CLOCKS = ObjectKind("clocks.json", Clocks, by=("CheckMount",), wave=ALONE)
 
 
 # No entry was written that much later than its source changed, so none counts as unchanged by its time.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.deciding import clock_lead
+from fanout.listing.deciding.clock_lead import CLOCKS
 from fanout.model.errors import Throttled, Transient
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -35,10 +35,10 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
         except (Throttled, Transient) as error:
             if attempt < _ATTEMPTS:
                 continue
-            context.ledger.write(keys.CLOCKS, clock_lead.Clocks(clock_lead.UNKNOWN, clock_lead.SAME))
+            context.ledger.write(CLOCKS, clock_lead.Clocks(clock_lead.UNKNOWN, clock_lead.SAME))
             unmeasured = f"how far the clocks of S3 and the destination differ could not be measured ({error})"
             return [f"{unmeasured}: what no earlier run vouches for was copied"]
-        context.ledger.write(keys.CLOCKS, clock_lead.Clocks(ahead, of_runs))
+        context.ledger.write(CLOCKS, clock_lead.Clocks(ahead, of_runs))
         note = clock_lead.clocks_note(ahead)
         return [note] if note else []
     raise AssertionError("no attempt was made")
@@ -75,4 +75,4 @@ def wider_by(plan: Plan, ledger: Ledger) -> int:
 
 
 def _measured(plan: Plan, ledger: Ledger) -> clock_lead.Clocks | None:
-    return ledger.whole_run().find(keys.CLOCKS, clock_lead.Clocks) if _compares_clocks(plan) else None
+    return ledger.whole_run().find(CLOCKS) if _compares_clocks(plan) else None

@@ -27,6 +27,8 @@ from enum import Enum
 from itertools import repeat
 
 from fanout.facts import tuning
+from fanout.ledger.kind import ALONE, ObjectKind
+from fanout.ledger.run_places import INDEXES, run_prefix
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json, Lasting
 from fanout.model.entry import Entry, Kind
@@ -179,10 +181,18 @@ class Index(Lasting, frozen=True):
     ended: float
 
 
+INDEX = ObjectKind("index.json", Index, by=("SummariseTransfer",))
+
+
 class IndexOf(Lasting, frozen=True):
     """The run whose index is used; empty where there is none."""
 
     run: PlainNameOrNone
+
+
+EARLIER = ObjectKind("earlier.json", IndexOf, by=("PlanTransfer", "CheckMount"), wave=ALONE, early=True)
+# The same for the next run of a transfer.
+NEXT = ObjectKind("{transfer}.json", IndexOf, by=("SummariseTransfer",), place=run_prefix(INDEXES))
 
 
 class IndexFiles:

@@ -11,6 +11,9 @@ from itertools import groupby
 from fanout.ledger import keys, run_places
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.copied_index import (
+    EARLIER,
+    INDEX,
+    NEXT,
     Index,
     IndexFiles,
     IndexOf,
@@ -44,11 +47,11 @@ def find_named_index(plan: Plan, ledger: Ledger) -> tuple[str, Exception | None]
     before the run has its turn: an index that is no longer the last one vouches for no more, as both ends must be as it
     says.
     """
-    indexes, name = ledger.of_run(run_places.INDEXES), f"{transfer_digest(plan)}.json"
+    indexes, name = ledger.of_run(run_places.INDEXES), NEXT(transfer_digest(plan))
     if not _uses_named_index(plan) or not indexes.has(name):
         return "", None
     try:
-        run_id = indexes.read(name, IndexOf).run
+        run_id = indexes.read(name).run
         _read(ledger.of_run(run_id))
     except _UNREADABLE as error:
         return "", error
@@ -61,7 +64,7 @@ def note_earlier_run(plan: Plan, found: tuple[str, Exception | None], ledger: Le
     if error is not None:
         _note(ledger, error)
     if _uses_named_index(plan):
-        ledger.write(keys.EARLIER, IndexOf(run_id))
+        ledger.write(EARLIER, IndexOf(run_id))
 
 
 def _uses_named_index(plan: Plan) -> bool:
@@ -84,7 +87,7 @@ def note_version_before(plan: Plan, version: str, ledger: Ledger) -> None:
             run_id = version if made_alike else ""
             if not made_alike:
                 ledger.note("index", [f"version {version} was made by another request: all is copied"])
-    ledger.write(keys.EARLIER, IndexOf(run_id))
+    ledger.write(EARLIER, IndexOf(run_id))
 
 
 class EarlierIndex:
@@ -99,7 +102,7 @@ class EarlierIndex:
         self._files = IndexFiles([])
         self._span_ns = (0, 0)
         self._parts: OrderedDict[str, IndexPart | None] = OrderedDict()
-        run_id = ledger.whole_run().read(keys.EARLIER, IndexOf).run if keeps_index(plan) else ""
+        run_id = ledger.whole_run().read(EARLIER).run if keeps_index(plan) else ""
         if run_id:
             try:
                 earlier = ledger.of_run(run_id)
@@ -173,7 +176,7 @@ class EarlierIndex:
 
 def _read(earlier: Ledger) -> tuple[IndexFiles, tuple[int, int]]:
     """The files of a run's index, and when the run began and ended, in nanoseconds since 1970."""
-    index = earlier.read(keys.INDEX, Index)
+    index = earlier.read(INDEX)
     return IndexFiles(index.files), (int(index.began * 1e9), int(index.ended * 1e9))
 
 
@@ -237,7 +240,7 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
     """
     if not (keeps_index(plan) and plan.request.course.writes):
         return []
-    found = ledger.find(keys.EARLIER, IndexOf)
+    found = ledger.find(EARLIER)
     earlier = found.run if found else ""
     if not (earlier or entries):
         return []
@@ -253,7 +256,7 @@ def write_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
     """Write a run's index, before its summary. The run has succeeded; it began and ended in seconds since 1970."""
     if keeps_index(plan) and plan.request.course.writes:
         files = [file for done in whole_listing(ledger) for file in done.index]
-        ledger.write(keys.INDEX, Index(files, began, ended))
+        ledger.write(INDEX, Index(files, began, ended))
 
 
 def name_index(plan: Plan, ledger: Ledger) -> None:
@@ -262,4 +265,4 @@ def name_index(plan: Plan, ledger: Ledger) -> None:
     Not for a version: the next publication finds its index by the version's name.
     """
     if _uses_named_index(plan) and plan.request.course.writes:
-        ledger.of_run(run_places.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
+        ledger.of_run(run_places.INDEXES).write(NEXT(transfer_digest(plan)), IndexOf(ledger.run_id))

@@ -26,7 +26,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import parents_of
-from fanout.model.segment import DestinationListing, Row, Segment
+from fanout.model.segment import Row, Segment
 from fanout.ports.looking import find_now
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -219,7 +219,7 @@ def looked_up_there(segment: Segment, ledger: Ledger) -> Looks:
     ``find`` raises ``LedgerBroken`` for a path that was not looked up: it is never taken for one that is missing.
     """
     key = keys.destination_listing_key(segment.id)
-    listing = ledger.read(key, DestinationListing)
+    listing = ledger.read(key)
     known = dict(row for file in listing.looked_up for row in ledger.read_rows_as(file, looked_up_from_row))
 
     def find(path: str) -> Entry | None:

@@ -13,10 +13,17 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.ledger.keys import PROGRESS
+from fanout.ledger.documents import Marker
+from fanout.ledger.keys import PROGRESS, TASKS, THROTTLED
+from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.model.path_rules import PlainName
 
 ATTEMPTS = "attempts/"
+_ATTEMPT = ObjectKind(ATTEMPTS + "{phase}/{shard_id}/{name}", Marker, by=("CopyShard", "VerifyShard"), wave=ALONE)
+# For people who watch; no state reads it.
+_PROGRESS = ObjectKind(PROGRESS + "{phase}/{age:010d}/{shard_id}/{name}", Marker, by=TASKS, sealed=False)
+# That a function was throttled in a minute.
+throttled_key = ObjectKind(THROTTLED + "{minute:010d}/{nonce}", Marker, by=TASKS, sealed=False)
 # Chosen: seconds after which a task notes its progress first, for the second time, and then regularly. A short task
 # leaves no note, and a longer one soon shows a speed.
 FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS = 5.0, 10.0
@@ -66,12 +73,12 @@ def attempts_prefix(phase: str) -> str:
     return f"{ATTEMPTS}{phase}/"
 
 
-def attempt_key(phase: str, attempt: Attempt) -> str:
+def attempt_key(phase: str, attempt: Attempt) -> ObjectKind[Marker]:
     """The key of an attempt's record; that of its end sorts right after that of its begin."""
-    begun = f"{attempts_prefix(phase)}{attempt.shard_id}/{attempt.nonce}-{_milliseconds(attempt.began)}"
-    if attempt.ended is None:
-        return begun
-    return f"{begun}-{_milliseconds(attempt.ended)}-{_figures(attempt)}"
+    name = f"{attempt.nonce}-{_milliseconds(attempt.began)}"
+    if attempt.ended is not None:
+        name += f"-{_milliseconds(attempt.ended)}-{_figures(attempt)}"
+    return _ATTEMPT(phase, attempt.shard_id, name)
 
 
 def attempt_from_key(key: str) -> Attempt:
@@ -97,12 +104,12 @@ def notes_prefix(phase: str) -> str:
     return f"{PROGRESS}{phase}/"
 
 
-def note_key(phase: str, note: Attempt) -> str:
+def note_key(phase: str, note: Attempt) -> ObjectKind[Marker]:
     """The key of a note, which says how far a task was at ``ended``."""
     assert note.ended is not None
     age = _FAR - int(note.ended // NOTE_EVERY_SECONDS)
-    begun = f"{notes_prefix(phase)}{age:010d}/{note.shard_id}/{note.nonce}-{_milliseconds(note.began)}"
-    return f"{begun}-{_milliseconds(note.ended)}-{_figures(note)}"
+    times = f"{_milliseconds(note.began)}-{_milliseconds(note.ended)}"
+    return _PROGRESS(phase, age, note.shard_id, f"{note.nonce}-{times}-{_figures(note)}")
 
 
 def age_of(key: str) -> int:

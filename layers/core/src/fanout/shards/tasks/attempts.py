@@ -17,7 +17,6 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
@@ -34,6 +33,7 @@ from fanout.shards.tasks.attempt import (
     attempt_key,
     attempts_prefix,
     note_key,
+    throttled_key,
 )
 from fanout.work.context import Context
 from fanout.work.rates.run_limits import minute_of
@@ -143,7 +143,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], TaskPro
 def note_throttling(context: Context) -> None:
     """Note that this task was throttled, for PaceCopy."""
     minute = minute_of(context.clock.now())
-    context.ledger.whole_run().mark(f"{keys.THROTTLED}{minute:010d}/{context.nonce}")
+    context.ledger.whole_run().mark(throttled_key(minute, context.nonce))
 
 
 def _write(phase: str, attempt: Attempt, context: Context) -> None:

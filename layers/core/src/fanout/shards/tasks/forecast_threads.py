@@ -21,5 +21,5 @@ class _ForecastRead(Struct, frozen=True):
 
 def threads_of(ledger: Ledger) -> int:
     """The threads; all of them in a run that has no forecast."""
-    found = ledger.find(keys.FORECAST, _ForecastRead)
+    found = ledger.find(keys.FORECAST.of(_ForecastRead))
     return tuning.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads

@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fanout.ledger import keys
+from fanout.ledger.kind import ObjectKind
 from fanout.model.books import Count
 from fanout.model.checksum import to_base64
 from fanout.model.entry import Attributes
@@ -40,6 +41,9 @@ class StoredWhole(Struct, frozen=True):
     pin: str
 
 
+stored_key = ObjectKind("seen/{big_file_id}-{end}-told.json", StoredWhole, by=("VerifyShard",))
+
+
 def note_stored(end: End, big: BigFile, task: ShardTask) -> TaskProgress | None:
     """Note the stored checksum; ``None`` where the blocks have to be read.
 
@@ -62,7 +66,7 @@ def note_stored(end: End, big: BigFile, task: ShardTask) -> TaskProgress | None:
     if found.entry.etag != big.entry.etag if is_source else found.entry.size != big.entry.size:
         return None
     stored = StoredWhole(to_base64(found.crc64nvme), found.attributes, pin_of_copy(found))
-    task.ledger.write(keys.stored_key(big.id, end.value), stored)
+    task.ledger.write(stored_key(big.id, end.value), stored)
     assert task.shard.blocks is not None
     size = sum(big.block(index)[1] for index in range(*task.shard.blocks))
     return TaskProgress(task.shard.items, True, Count(0, size))

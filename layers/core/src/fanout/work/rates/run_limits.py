@@ -14,6 +14,8 @@ from msgspec import Meta, Struct
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
 from fanout.facts.units import MIB
 from fanout.ledger import keys
+from fanout.ledger.documents import Marker
+from fanout.ledger.kind import ObjectKind
 from fanout.work.rates.shares import Presence
 
 # Chosen: less a function and it is mostly idle; enough for a file of ``tuning.SPLIT_BYTES`` in a function's time.
@@ -36,11 +38,22 @@ class RunLimits(Struct, frozen=True):
     files_per_second: Annotated[float, Meta(ge=LEAST_FILES_PER_SECOND, le=MOST_PER_SECOND)] | None = None
 
 
+# What operators and the pacing write is not sealed: it changes how fast a run is, and nothing else.
+LIMITS = ObjectKind("limits.json", RunLimits, by=("PlanTransfer",), sealed=False, early=True)
+
+
 class PacedRate(Struct, frozen=True):
     """pacing/rate.json: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
 
     bytes_per_second: Annotated[float, Meta(gt=0, le=MOST_PER_SECOND)] | None = None
     entry_bytes: Annotated[float, Meta(ge=0, le=MOST_PER_SECOND)] = 0.0
+
+
+PACED_RATE = ObjectKind(
+    "pacing/rate.json", PacedRate, by=("PartitionShards", "PaceCopy"), sealed=False, area="pacing/*"
+)
+# That a function is at work, for those that share the rates with it.
+_AT_WORK = ObjectKind(keys.WORKERS + "{phase}/{minute:010d}/{name}", Marker, by=keys.TASKS, sealed=False)
 
 
 class Cost(Struct, frozen=True):
@@ -71,10 +84,10 @@ def minute_of(time: float) -> int:
     return int(time // NOTE_SECONDS)
 
 
-def note_key(phase: str, minute: int, one: Presence) -> str:
+def note_key(phase: str, minute: int, one: Presence) -> ObjectKind[Marker]:
     """The key of a note: all that it says, as those of ``attempts``."""
-    begun = f"{keys.WORKERS}{phase}/{minute:010d}/{one.name}-{round(one.began * 1000)}"
-    return begun if one.ended == inf else f"{begun}-{round(one.ended * 1000)}"
+    begun = f"{one.name}-{round(one.began * 1000)}"
+    return _AT_WORK(phase, minute, begun if one.ended == inf else f"{begun}-{round(one.ended * 1000)}")
 
 
 def notes_prefix(phase: str, minute: int) -> str:
