@@ -19,7 +19,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.record import each_once, records
 from fanout.shards.round_records import RoundRecord, whole_listing
-from fanout.shards.shard_results import ShardResult, shard_outcomes, shard_result
+from fanout.shards.shard_results import Absent, ShardResult, shard_outcomes, shard_result
 
 
 class Deletions(Struct, frozen=True):
@@ -79,13 +79,13 @@ def ledger_of_deletion(ledger: Ledger) -> Ledger:
     return ledger.verification() if ledger.read_plan().moves else ledger
 
 
-def deletion_results(ledger: Ledger) -> ShardResult:
-    """The result of all shards to delete; an entry without an outcome is failed. Nothing if no deletion began."""
+def deletion_results(ledger: Ledger, absent: Absent) -> ShardResult:
+    """The result of all shards to delete; an entry without an outcome is ``absent``. Nothing if no deletion began."""
     ledger = ledger_of_deletion(ledger)
     results = no_counts()
     failures: list[Outcome] = []
     for shard in deletion_shards(ledger):
-        found = shard_result(shard, ledger)
+        found = shard_result(shard, ledger, absent)
         results = {result: results[result] + found.results[result] for result in Result}
         failures += found.failures
     return ShardResult(results, failures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cached_property
 from itertools import pairwise
 
@@ -126,7 +127,7 @@ class RunFacts(Facts):
     @cached_property
     def deleted(self) -> ShardResult:
         """The results of the deletion."""
-        return deletion_results(self.ledger)
+        return deletion_results(self.ledger, self.absent)
 
     @cached_property
     def stopped(self) -> RunError | None:
@@ -141,9 +142,10 @@ class RunFacts(Facts):
     @cached_property
     def error(self) -> RunError | None:
         """The error of the run itself, before it is asked whether it brought about what it is for."""
-        error, compared = self.stopped, self.verification
-        if compared is not None:
-            error = stopped_by_limit(self.plan, compared.reasons, error, self.ledger, self.stopped_at)
+        error = self.stopped
+        compared = {} if self.verification is None else self.verification.reasons
+        for reasons in (compared, Counter(one.reason for one in self.deleted.failures)):
+            error = stopped_by_limit(self.plan, reasons, error, self.ledger, self.stopped_at)
         return with_way_on(error, self.plan, self.books, self.deleted, self.ledger)
 
     @cached_property

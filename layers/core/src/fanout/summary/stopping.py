@@ -59,7 +59,7 @@ def stopped_by_limit(
 ) -> RunError | None:
     """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped.
 
-    ``reasons`` count the entries that were not copied, or not compared.
+    ``reasons`` count the entries that were not copied, not compared, or not deleted.
     """
     left = any(reasons.get(reason, 0) for reason in _NOT_REACHED)
     stopped = error.name == INFRASTRUCTURE if error is not None else left
