@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from fanout.adapters.posix.paths import looks
+from fanout.adapters.posix.paths.looks import ASKED_SECONDS
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
@@ -84,8 +86,9 @@ def begun(mount: Path) -> World:
     ],
 )
 def test_an_extra_below_a_directory_that_became_another_at_the_source_is_kept(
-    mount: Path, change: Callable[[Path], None], opened: bool
+    mount: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], opened: bool
 ) -> None:
+    monkeypatch.setattr(looks, "ASKED_SECONDS", 600.0)  # what was asked just now, on a machine however slow
     world = begun(mount)
     if not opened:
         world.source.close()
@@ -97,13 +100,17 @@ def test_an_extra_below_a_directory_that_became_another_at_the_source_is_kept(
     assert (mount / "out/keep/old").exists()
 
 
+@pytest.mark.parametrize("asked_seconds", [ASKED_SECONDS, -1.0], ids=["asked lately", "to be asked anew"])
 @pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
-def test_nothing_is_deleted_where_the_root_of_the_source_is_another_directory(mount: Path, opened: bool) -> None:
+def test_nothing_is_deleted_where_the_root_of_the_source_is_another_directory(
+    mount: Path, monkeypatch: pytest.MonkeyPatch, opened: bool, asked_seconds: float
+) -> None:
     world = begun(mount)
     if not opened:
         world.source.close()
     before = names(mount / "out")
     root_replaced(mount)
+    monkeypatch.setattr(looks, "ASKED_SECONDS", asked_seconds)
     for shard in deletions(world):
         delete_shard(shard, world.context())
     assert ended(world)["totals"]["deleted"]["entries"] == 0

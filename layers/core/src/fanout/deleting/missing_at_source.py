@@ -30,15 +30,29 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     extra, as in ``fanout.listing.directories.extras``. Raises the errors of ``check``.
     """
     source.check(writing=False)
-    replaced = same_root(source, ledger) if not plan.request.source.is_keyed else None
+    listed = None if plan.request.source.is_keyed else ledger.read(SOURCE_ROOT).identity
+    replaced = None if listed is None else _replaced(source, listed)
     follows = plan.request.symlinks.follows
-    return lambda entry: replaced or _appeared(lambda: _held(source, entry, bucket, follows=follows))
+
+    def look(entry: Entry) -> ItemError | None:
+        if replaced is not None:
+            return replaced
+        appeared = _appeared(lambda: _held(source, entry, bucket, follows=follows))
+        # The look opens a root anew that is not under its name any more: missing in another one says nothing.
+        return appeared if appeared is not None or listed is None else _replaced(source, listed)
+
+    return look
 
 
 def same_root(source: Tree, ledger: Ledger) -> ItemError | None:
     """Why nothing may be deleted: the root of the source is not the directory that it was; ``None`` where it is."""
+    return _replaced(source, ledger.read(SOURCE_ROOT).identity)
+
+
+def _replaced(source: Tree, listed: str) -> ItemError | None:
+    """The same of the root that is open now; costs no operation of NFS."""
     try:
-        same = identity_of(source) == ledger.read(SOURCE_ROOT).identity
+        same = identity_of(source) == listed
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")

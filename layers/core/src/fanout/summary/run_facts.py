@@ -144,7 +144,8 @@ class RunFacts(Facts):
         """The error of the run itself, before it is asked whether it brought about what it is for."""
         error = self.stopped
         compared = {} if self.verification is None else self.verification.reasons
-        for reasons in (compared, Counter(one.reason for one in self.deleted.failures)):
+        kept = Counter(one.reason for one in self.deleted.failures if one.reason is not None)
+        for reasons in (compared, kept):
             error = stopped_by_limit(self.plan, reasons, error, self.ledger, self.stopped_at)
         return with_way_on(error, self.plan, self.books, self.deleted, self.ledger)
 
