@@ -36,8 +36,17 @@ _HEADERS = (
     ("x-amz-website-redirect-location", "/new.html"),
     (f"{USER}patient", "7"),
 )
-# Metadata that the product counts as attributes of other tools, whether it reads them or not.
-_OF_TOOLS = frozenset(f"{USER}{name}" for name in ("mtime", "mode", "uid", "gid", "s3cmd-attrs", "mc-attrs"))
+# Metadata that are attributes where a request reads those of a tool.
+_OF_TOOLS = {
+    tool: frozenset(f"{USER}{name}" for name in names)
+    for tool, names in {
+        "": (),
+        "rclone": ("mtime",),
+        "s3fs": ("mode", "uid", "gid", "mtime", "atime", "ctime"),
+        "s3cmd": ("s3cmd-attrs",),
+        "mc": ("mc-attrs",),
+    }.items()
+}
 ALLOWED = "moved without what the destination cannot hold"
 _CONTENT = ("Content-Type", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
 _NOT_COMPARED = {
@@ -132,7 +141,7 @@ def judge_told(script: Script, record: Record) -> Iterator[Finding]:
 
 def _names(version: Version, read: str) -> list[str]:
     """The names of what a mount does not hold of an object; ``read`` is the tool whose attributes the request reads."""
-    return sorted(name for name, _ in version.carried if not (read and name in _OF_TOOLS))
+    return sorted(name for name, _ in version.carried if name not in _OF_TOOLS[read])
 
 
 def judge_metadata(script: Script, record: Record, path: str, version: Version, there: Version) -> Iterator[Finding]:
