@@ -44,7 +44,7 @@ def copy_shard(shard: Shard, context: Context) -> Json:
     return noted("copy", shard, context, lambda: work(shard, context))
 
 
-class _Facts(Facts):
+class _CopyFacts(Facts):
     """The facts of a shard of entries, all of them known before the first is copied."""
 
     def __init__(self, shard: Shard, context: Context) -> None:
@@ -84,7 +84,7 @@ class _Facts(Facts):
 
 def _copy_entries(shard: Shard, context: Context) -> TaskProgress:
     ledger = context.ledger
-    with _Facts(shard, context) as facts:
+    with _CopyFacts(shard, context) as facts:
         facts.ahead()
     _ = facts.is_held_back, facts.is_sent
     plan, threads = facts.plan, facts.threads

@@ -48,7 +48,7 @@ class FinishRound(Struct, frozen=True):
     shards: list[FinishShard]
 
 
-class _Left(Facts):
+class _Remaining(Facts):
     """The facts of what is left to finish."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -71,7 +71,7 @@ class _Left(Facts):
         return made_directories(self._ledger) if is_partitioned(self._ledger) else {}
 
 
-class _State(Facts):
+class _FinishFacts(Facts):
     """The facts of how far the finishing is."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -104,7 +104,7 @@ def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
 
     Raises ``LedgerBroken``.
     """
-    with _Left(ledger) as left:
+    with _Remaining(ledger) as left:
         left.ahead()
     begun = [] if plan.request.course.compares else left.begun_files
     ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in left.links]
@@ -189,7 +189,7 @@ def unfinished(mapped: int) -> Json:
 
 def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     ledger = context.ledger
-    with _State(ledger) as state:
+    with _FinishFacts(ledger) as state:
         state.ahead()
     if not state.began:
         context.begin("finish")

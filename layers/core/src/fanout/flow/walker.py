@@ -78,7 +78,7 @@ class Walker:
         while name not in stops:
             state = states[name]
             self.entered(name)
-            following, data = self._state(state, data, {**context, "State": _Entered(name, self.clock)})
+            following, data = self._state(state, data, {**context, "State": _Recorded(name, self.clock)})
             if following is None:
                 break
             name = following
@@ -206,7 +206,7 @@ class Walker:
             self.clock.sleep(seconds)
 
 
-class _Entered(dict[str, str]):
+class _Recorded(dict[str, str]):
     """The state of a context: its name, and the time when it is first asked for one."""
 
     def __init__(self, name: str, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""What the ledger of a run holds in the work bucket, below ``runs/<run id>/``: each kind of object is declared once.
+"""The kinds of objects of the ledger of a run, below ``runs/<run id>/`` in the work bucket, each declared once.
 
 A kind whose type is of a higher room is declared there, next to the type. Those here have a type of this room or of
 one below, or none; a higher room gives it to those that are ``Untyped``, because lower rooms name them too.

@@ -15,10 +15,10 @@ from fanout.planning.plan_facts import PlanFacts
 from fanout.request.parts.finish_by import finish_at
 from fanout.resuming.rules import check_resumed
 
-Refusal = Callable[[PlanFacts], Sequence[str] | None]
+PlanCheck = Callable[[PlanFacts], Sequence[str] | None]
 
 
-def notes_of(refusals: Sequence[Refusal], facts: PlanFacts) -> list[str]:
+def notes_of(refusals: Sequence[PlanCheck], facts: PlanFacts) -> list[str]:
     """The notes of all of them, in their order; the first one that raises is the error of the run."""
     return [note for each in refusals for note in each(facts) or ()]
 
@@ -105,9 +105,9 @@ def _manifest(facts: PlanFacts) -> None:
 
 
 # Of the request alone, before anything is asked about it.
-AT_ONCE: tuple[Refusal, ...] = (_work_bucket, _signer)
+AT_ONCE: tuple[PlanCheck, ...] = (_work_bucket, _signer)
 # The order is a contract: the first one that refuses is the error of the run, and the notes come in it.
-REFUSALS: tuple[Refusal, ...] = (
+REFUSALS: tuple[PlanCheck, ...] = (
     _resumed,
     _mounts,
     _calibrations,

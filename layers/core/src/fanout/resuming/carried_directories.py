@@ -21,7 +21,7 @@ from fanout.shards.proven_places import ProvenPlaces
 from fanout.work.context import Context
 
 
-class CarriedDirectories:
+class DirectoryCarrier:
     """Those of a segment; ``look`` finds directories at the destination, ``None`` where that is a bucket."""
 
     def __init__(self, segment: Segment, context: Context, earlier: Ledger, look: FindThere | None) -> None:

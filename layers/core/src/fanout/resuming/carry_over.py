@@ -32,7 +32,7 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.resuming import rules
-from fanout.resuming.carried_directories import CarriedDirectories
+from fanout.resuming.carried_directories import DirectoryCarrier
 from fanout.resuming.earlier_outcomes import EarlierOutcomes
 from fanout.resuming.earlier_run import began, ended_ns, entry_of, timed_outcomes_of
 from fanout.resuming.look_there import directories_of, look_of, pinned_anew
@@ -93,7 +93,7 @@ class _Carrier:
         ends = plan, segment, context.ledger, self._destination
         self._to_files = not plan.request.destination.is_keyed
         there = directories_of(*ends) if self._to_files else None
-        self._directories = CarriedDirectories(segment, context, earlier, there)
+        self._directories = DirectoryCarrier(segment, context, earlier, there)
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
         look = look_of(*ends)
         self._taken = TakenOver(plan, self._entries, self._source, look, since, self._copy_again, self._list_again)
