@@ -17,7 +17,7 @@ from tests.adversary.deeds import soon
 from tests.adversary.leftovers import judge_leftovers
 from tests.adversary.scope import Finding
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Spec
-from tests.adversary.swappers import PAY, PRIVATE, SWAP_PRIVATE
+from tests.adversary.swappers import PAY, PRIVATE, SWAP_PRIVATE, is_directory
 
 
 def with_swappers(
@@ -69,14 +69,25 @@ def judge_swapped(root: Path) -> Iterator[Finding]:
 def _names_again(aside: Path, pay: str) -> None:
     """The directory that was taken gets its name again, and in it is what came into the private one: a move needs it.
 
-    Who takes it away has deleted what the move has moved.
+    Who takes it away has deleted what the move has moved, however deep that is, and whatever else has its name.
     """
-    place = Path((aside / "name").read_text())
+    place, private = Path((aside / "name").read_text()), aside / "private"
+    (private / pay).rename(aside / pay)
     if (aside / "taken").exists() and not os.path.lexists(place):
         (aside / "taken").rename(place)
-    came = [one for one in (aside / "private").iterdir() if one.name != pay]
-    if came and place.parent.is_dir() and (place.is_dir() or not os.path.lexists(place)):
-        place.mkdir(exist_ok=True)
-        for one in came:
-            if not os.path.lexists(place / one.name):
-                one.rename(place / one.name)
+    if os.listdir(private) and place.parent.is_dir() and not os.path.lexists(place):
+        place.mkdir(PRIVATE)  # no wider than it may be: nobody else has opened it
+    if is_directory(place):
+        _give_back(private, place, aside)
+
+
+def _give_back(came: Path, place: Path, aside: Path) -> None:
+    """Everything of one directory comes into another, and what has its name there goes aside."""
+    for one in sorted(came.iterdir()):
+        there = place / one.name
+        if is_directory(one) and is_directory(there):
+            _give_back(one, there, aside)
+            continue
+        if os.path.lexists(there):
+            there.rename(aside / f"replaced-{len(os.listdir(aside))}")
+        one.rename(there)

@@ -12,7 +12,7 @@ PAY, PRIVATE = "pay-", 0o700
 def swap_private(attic: Path, path: Path, seed: int) -> None:
     """A private directory comes under a name; the directory that has it goes aside. Nothing for another entry."""
     aside = attic / f"swapped-{seed}"
-    if aside.exists() or not path.parent.is_dir() or (os.path.lexists(path) and not _is_directory(path)):
+    if aside.exists() or not path.parent.is_dir() or (os.path.lexists(path) and not is_directory(path)):
         return
     (aside / "private").mkdir(parents=True)
     (aside / "private" / f"{PAY}{seed}").write_bytes(b"salaries")
@@ -23,5 +23,6 @@ def swap_private(attic: Path, path: Path, seed: int) -> None:
     (aside / "private").rename(path)
 
 
-def _is_directory(path: Path) -> bool:
+def is_directory(path: Path) -> bool:
+    """Whether a path is one, and no symlink to one."""
     return path.is_dir() and not path.is_symlink()

@@ -10,7 +10,8 @@ import pytest
 
 from tests.adversary.runner import carry_out
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
-from tests.adversary.swappers import SWAP_PRIVATE
+from tests.adversary.swapped import judge_swapped
+from tests.adversary.swappers import SWAP_PRIVATE, swap_private
 from tests.support.long import drawn
 
 SOURCE = (Spec("d", "directory", mode=0o755), Spec("d/f", size=900, seed=1), Spec("d/e/g", size=60_000, seed=2))
@@ -34,3 +35,22 @@ def test_a_private_directory_stays_private(direction: str, kind: str, path: str,
         if not outcome.told:
             break
     assert "FAILED_WITH_ITEMS" in ended, "no deed came in the middle of a run"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_all_that_came_into_a_private_directory_is_given_back(there: bool, tmp_path: Path) -> None:
+    root, attic = tmp_path / "root", tmp_path / "attic"
+    attic.mkdir()
+    (root / "d/e" if there else root).mkdir(parents=True)
+    if there:
+        (root / "d/e/f").write_bytes(b"old")
+        (root / "d/e/kept").write_bytes(b"kept")
+        (root / "d").chmod(0o711)
+    swap_private(attic, root / "d", 7)
+    (root / "d/e").mkdir(mode=0o700)
+    (root / "d/e/f").write_bytes(b"moved")
+    assert list(judge_swapped(root)) == []
+    assert (root / "d").stat().st_mode & 0o777 == (0o711 if there else 0o700)
+    assert sorted(os.listdir(root / "d")) == ["e"]
+    assert sorted(os.listdir(root / "d/e")) == (["f", "kept"] if there else ["f"])
+    assert (root / "d/e/f").read_bytes() == b"moved"
