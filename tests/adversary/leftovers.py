@@ -63,13 +63,13 @@ def give(root: Path, _path: Path, _seed: int) -> None:
 def rename_closed(root: Path, path: Path, seed: int) -> None:
     """One of the directories at the root that are closed gets a name; what has that name goes aside."""
     names = [name for name in sorted(os.listdir(root)) if not name.startswith(STAGING) and name != path.name]
-    _rename([name for name in names if _is_closed((root / name).lstat())], path, seed)
+    _rename([name for name in names if is_closed((root / name).lstat())], path, seed)
 
 
 def rename_left(root: Path, path: Path, seed: int) -> None:
     """The same of those that hold something: an empty one that a stopped run left is as good as a new one."""
     names = [name for name in sorted(os.listdir(root)) if not name.startswith(STAGING) and name != path.name]
-    _rename([name for name in names if _is_closed((root / name).lstat()) and os.listdir(root / name)], path, seed)
+    _rename([name for name in names if is_closed((root / name).lstat()) and os.listdir(root / name)], path, seed)
 
 
 OWNED: dict[str, Callable[[Path, Path, int], None]] = {
@@ -93,7 +93,8 @@ def _rename(closed: list[str], path: Path, seed: int) -> None:
     chosen.rename(path)
 
 
-def _is_closed(found: os.stat_result) -> bool:
+def is_closed(found: os.stat_result) -> bool:
+    """Whether a directory is one that a run has not finished."""
     return stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) & 0o1777 == _CLOSED and found.st_uid == 0
 
 
@@ -107,6 +108,6 @@ def judge_leftovers(root: Path) -> Iterator[Finding]:
                 yield Finding("opened for a local user", f"{place} was made for another path, and has mode {mode:04o}")
             place.rename(aside / "looked-at")
         taken = aside / "taken"
-        if taken.exists() and not os.path.lexists(place) and not _is_closed(taken.lstat()):  # he removes that too
+        if taken.exists() and not os.path.lexists(place) and not is_closed(taken.lstat()):  # he removes that too
             taken.rename(place)
         shutil.move(aside, f"{root.parent}/attic/looked-at-{aside.name}")

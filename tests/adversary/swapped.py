@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
-from tests.adversary.leftovers import judge_leftovers
+from tests.adversary.leftovers import is_closed, judge_leftovers
 from tests.adversary.scope import Finding
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Spec
 from tests.adversary.swappers import PAY, PRIVATE, SWAP_PRIVATE, is_directory
@@ -62,6 +62,8 @@ def judge_swapped(root: Path) -> Iterator[Finding]:
                     yield Finding("opened for a local user", f"{private}, which is private, {is_now}")
                 private.rename(aside / "private")
                 _names_again(aside, f"{PAY}{seed}")
+                if root.stat().st_uid:
+                    _follow_remedy(Path((aside / "name").read_text()))
                 break
         aside.rename(root.parent / "attic" / f"judged-{seed}")
 
@@ -91,3 +93,13 @@ def _give_back(came: Path, place: Path, aside: Path) -> None:
         if os.path.lexists(there):
             there.rename(aside / f"replaced-{len(os.listdir(aside))}")
         one.rename(there)
+
+
+def _follow_remedy(place: Path) -> None:
+    """Somebody looks at what is closed at a root of a local user, and gives it a mode: no run opens it there.
+
+    That is the remedy of "destination changed"; where only the run may rename, the next run finishes it.
+    """
+    for above, _, _ in os.walk(place):
+        if is_closed(os.lstat(above)):
+            Path(above).chmod(PRIVATE)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.adversary.leftovers import OWNER
 from tests.adversary.runner import carry_out
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
 from tests.adversary.swapped import judge_swapped
@@ -54,3 +55,17 @@ def test_all_that_came_into_a_private_directory_is_given_back(there: bool, tmp_p
     assert sorted(os.listdir(root / "d")) == ["e"]
     assert sorted(os.listdir(root / "d/e")) == (["f", "kept"] if there else ["f"])
     assert (root / "d/e/f").read_bytes() == b"moved"
+
+
+@pytest.mark.parametrize(("owner", "mode"), [(0, 0o1700), (OWNER, 0o700)])
+def test_what_is_closed_gets_a_mode_where_no_run_opens_it(owner: int, mode: int, tmp_path: Path) -> None:
+    root, attic = tmp_path / "root", tmp_path / "attic"
+    attic.mkdir()
+    (root / "d").mkdir(parents=True)
+    (root / "d").chmod(0o1700)
+    os.chown(root, owner, owner)
+    swap_private(attic, root / "d", 7)
+    (root / "d/e").mkdir()
+    (root / "d/e").chmod(0o1700)
+    assert list(judge_swapped(root)) == []
+    assert [path.stat().st_mode & 0o7777 for path in (root / "d", root / "d/e")] == [mode, mode]
