@@ -19,7 +19,7 @@ from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
 from tests.adversary.forged_events import send_forged
 from tests.adversary.lab import laboratory
-from tests.adversary.limited import Proofs, judge_limit, opened_of
+from tests.adversary.limited import CARRYING_OVER, Proofs, judge_limit, opened_of
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.manifests import judge_skipped, named, put_manifest, version_now
 from tests.adversary.metadata import judge_let_go
@@ -116,10 +116,11 @@ class Experiment(Scene):
         lab = self.lab
         options = {**self.script.options, **act.options}
         resumed = options.pop("resume_from", "")
-        began = self._began.get(resumed, len(self.history) - 1)
+        carried = resumed if options.get("mode", "copy") in CARRYING_OVER else ""  # others list both ends anew
+        began = self._began.get(carried, len(self.history) - 1)
         self._began[act.run] = began
-        self._lists[act.run] = self._lists.get(resumed) if resumed else named(self.script, options, lab)
-        self._versions[act.run] = self._versions.get(resumed, "") if resumed else version_now(lab)
+        self._lists[act.run] = self._lists.get(carried) if carried else named(self.script, options, lab)
+        self._versions[act.run] = self._versions.get(carried, "") if carried else version_now(lab)
         self._asked[act.run] = options
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)
@@ -148,7 +149,7 @@ class Experiment(Scene):
         self._share(after)
         happened = lab.conductor.told - told
         own = machine.listed or (began, began)
-        earlier = self._listed_at.get(resumed, own)
+        earlier = self._listed_at.get(carried, own)
         self._listed_at[act.run] = min(own[0], earlier[0]), max(own[1], earlier[1])
         record = Record(
             act.run,
@@ -158,10 +159,10 @@ class Experiment(Scene):
             self._views(options)[began:],
             result,
             [one for one in self._staged(act.run) if one not in staged],
-            self._touched | (touched if resumed else set()),
+            self._touched | (touched if carried else set()),
             self._lists[act.run],
             quiet,
-            bool(resumed),
+            bool(carried),
             act.run in self._nested,
             classes_of(happened) | (self._told.get(resumed, set()) & HEAD_LIES),
             self._views(options),
@@ -196,7 +197,7 @@ class Experiment(Scene):
         self._find_all(judge_alike(self.script, record, self._alike, self._foreign))
         if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
             self._alike = {path: what for path, what in self._alike.items() if what == STRIP}
-        leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not resumed
+        leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not carried
         leaves = leaves and options == self.script.options and result.status == "SUCCEEDED"
         if leaves and not self._indexed:
             self._vouched = {path: one for path, one in after.items() if before.get(path) == one}

@@ -22,9 +22,10 @@ def test_stop_stops_and_says_how_to_go_on(aws: Aws) -> None:
     assert "run-1 was stopped and has no report; a retry starts" in report.stderr
 
 
-def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
+@pytest.mark.parametrize("mode", ["copy", "move", "sync", "verify"])
+def test_retry_starts_a_run_that_resumes(aws: Aws, mode: str) -> None:
     aws.start("run-1", "FailedWithItems")
-    aws.planned("run-1", "copy")
+    aws.planned("run-1", mode)
     aws.wait_for_end("run-1")
     retried = aws.fanout("retry", "--detach", "run-1", "--name", "run-2", *MINE, "--json")
     assert retried.exit_code == 0
@@ -32,7 +33,7 @@ def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
     assert json.loads(retried.stdout)["run_id"] == "run-2"
 
 
-@pytest.mark.parametrize("mode", ["sync", "verify", "plan"])
+@pytest.mark.parametrize("mode", ["plan", "rollback"])
 def test_retry_of_another_mode_starts_its_stored_request_again(aws: Aws, mode: str) -> None:
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", mode)
@@ -88,7 +89,7 @@ def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(
     assert aws.request_of("run-2") == {"seconds": 0, "end": "AccessDenied"}
 
 
-@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what is left\n"), ("sync", "starts the")])
+@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what"), ("sync", "lists both"), ("plan", "starts the")])
 def test_stop_says_what_a_retry_does_in_that_mode(aws: Aws, mode: str, said: str) -> None:
     aws.start("run-1", seconds=60)
     aws.planned("run-1", mode)

@@ -7,11 +7,25 @@ from typing import Any
 import pytest
 
 from fanout.flow.steps import STEPS
+from fanout.listing.deciding import decisions
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, OutOfTime
+from fanout.shards.record import all_records
 from fanout.turns.other_runs import other_runs_key
 from tests.support.deployed import Break, Deployed, DeployedSides
-from tests.support.deployed_runs import KINDS, PUBLISHES, broken, fill, on_mounts, publishing, put, request, run, stack
+from tests.support.deployed_runs import (
+    ENDS,
+    KINDS,
+    PUBLISHES,
+    broken,
+    fill,
+    on_mounts,
+    publishing,
+    put,
+    request,
+    run,
+    stack,
+)
 from tests.support.memory import MemoryTree
 
 
@@ -104,3 +118,30 @@ def test_the_steps_that_work_on_the_whole_run_are_declared() -> None:
     assert {name for name, step in STEPS.items() if step.whole_run} == {
         *("FinishTree", "PublishVersion", "SummariseTransfer", "SummariseProbe")
     }
+
+
+@pytest.mark.parametrize("course", ["verify", "sync, verify all", "copy, verify all", "move"])
+@pytest.mark.parametrize("ends", ENDS)
+def test_a_run_that_takes_proofs_over_lacks_no_right(ends: str, course: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run is stopped after it compared; a sync finds copies unchanged that were written within a second."""
+    monkeypatch.setattr(decisions, "MARGIN_NS", 0)
+    one = fill(stack(ends), extras=0)
+    if course == "verify":
+        run(one, request(ends, "copy, verify none"))
+        one = next_of(one, "copied")
+    one.breaks = [
+        Break("BeginDeletion", compares=True) if course == "move" else Break("SummariseTransfer", always=True)
+    ]
+    one.run(request(ends, course))
+    assert one.denied == []
+    two = next_of(one, "run-2")
+    summary = run(two, {"resume_from": one.run_id})
+    assert summary["status"] == "SUCCEEDED", summary["error"]
+    comparison = two.ledger if course == "verify" else two.ledger.verification()
+    assert sum(record.taken_over for record in all_records(comparison)) > 0
+
+
+def next_of(one: Deployed, run_id: str) -> Any:
+    """The next run over the same trees, as it sees them."""
+    found = one.next_run(run_id)
+    return on_mounts(found) if isinstance(found, DeployedSides) else found

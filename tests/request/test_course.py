@@ -11,6 +11,7 @@ from fanout.request import course
 from fanout.request.course import COURSES, Course, Mode
 
 PACKAGE = Path(fanout.__file__).parent
+TAKEN_OVER = {(False, False): "", (True, False): "proofs", (True, True): "listing, outcomes, proofs"}
 
 
 def rows() -> Iterator[list[str]]:
@@ -26,13 +27,13 @@ def told(found: Course) -> list[str]:
         found.work,
         *("yes" if answer else "" for answer in answers),
         deletes.get((found.deletes_extras, found.deletes_proven), ""),
-        "yes" if found.resumable else "",
+        TAKEN_OVER[found.resumable, found.carries_over],
     ]
 
 
 def test_the_table_of_the_module_is_what_the_courses_say() -> None:
     head, *table = rows()
-    assert head == ["mode", "work", "writes", "copies", "extras", "deletes", "resumable"]
+    assert head == ["mode", "work", "writes", "copies", "extras", "deletes", "a run that resumes it takes over"]
     assert {name: answers for name, *answers in table} == {mode.value: told(COURSES[mode]) for mode in Mode}
 
 

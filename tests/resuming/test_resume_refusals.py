@@ -104,10 +104,10 @@ def test_a_ledger_of_another_version_is_refused(file: str) -> None:
         world.next_run("run-2").plan({"resume_from": "run-1"})
 
 
-def test_a_verification_is_not_resumed() -> None:
+def test_a_plan_is_not_resumed() -> None:
     world = filled(2)
-    world.run({**REQUEST, "mode": "verify"})
-    with pytest.raises(InvalidRequest, match="run-1 is a run of mode verify"):
+    world.run({**REQUEST, "mode": "plan"})
+    with pytest.raises(InvalidRequest, match="run-1 is a run of mode plan"):
         world.next_run("run-2").plan({"resume_from": "run-1"})
 
 

@@ -61,12 +61,14 @@ def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
     assert copied == {path: found.data for path, found in world.source.contents().items()}
 
 
+RESUMED = "start the request again with resume_from run-1 and a higher limits.max_seconds"
+
+
 @pytest.mark.parametrize(
     ("mode", "way_on"),
     [
-        ("copy", "start the request again with resume_from run-1 and a higher limits.max_seconds"),
-        ("sync", "start the request again with a higher limits.max_seconds"),
-        ("verify", "start the request again with a higher limits.max_seconds"),
+        *((mode, RESUMED) for mode in ("copy", "sync", "verify")),
+        ("plan", RESUMED.replace("resume_from run-1 and ", "")),
     ],
 )
 def test_a_run_that_did_nothing_asks_for_more_time(mode: str, way_on: str) -> None:
@@ -83,7 +85,7 @@ def test_a_sync_that_copied_is_started_again() -> None:
     world.copy_all()
     world.clock.time += 100
     ended = summarise_transfer(CAUGHT, world.context())
-    assert ended["cause"].endswith("; start the request again: what is done is found unchanged")
+    assert ended["cause"].endswith("; start the request again with resume_from run-1: what is done is found unchanged")
 
 
 def test_a_sync_whose_copies_are_not_verified_says_what_verifies_them() -> None:

@@ -10,7 +10,7 @@ from fanout.books.next_step import EndedRun, left_of, next_step
 from fanout.books.step import NextStep, Verb
 from fanout.ledger.keys import PLAN, REQUEST
 from fanout.request.checked import checked
-from fanout.request.course import Mode
+from fanout.request.course import RESUMABLE, Mode
 from fanout.request.parse import Fields
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
@@ -74,7 +74,7 @@ def retry_run(
     again = again or bool(changes)
     described = describe_ended(stack, run_id)
     planned = read_ledger(stack, run_id, PLAN) is not None
-    resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, Mode.MOVE, None)
+    resumes = planned and not again and mode_of(stack, run_id) in (*RESUMABLE, None)
     request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
     if changes:
         request = with_changes(request, changes)

@@ -1,7 +1,7 @@
 """The next step after a run, by its mode and end: one table for the command line, the report and the docs.
 
-The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without a new listing of the
-source. For any other run it starts the stored request from the beginning; with ``--again`` also for a copy.
+The first row that fits a run holds. ``fanout retry`` resumes a copy, move, sync or verification that has a plan. For
+any other run it starts the stored request from the beginning; with ``--again`` also for these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fanout.books.failures import FailureClass
 from fanout.books.step import NextStep, Verb
 from fanout.books.summary_document import Status, SummaryDocument
 from fanout.model.outcome import Reason, Result
-from fanout.request.course import COPYING, RESUMABLE, Mode
+from fanout.request.course import CARRYING_OVER, COPYING, RESUMABLE, Mode
 
 
 class Left(StrEnum):
@@ -158,14 +158,14 @@ RULES = (
     Rule(
         "only rejected entries are left",
         NextStep("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
-        modes=RESUMABLE,
+        modes=CARRYING_OVER,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.REJECTED}),
     ),
     Rule(
         "entries changed while they were copied",
         NextStep("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
-        modes=RESUMABLE,
+        modes=CARRYING_OVER,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.CHANGED, Left.REJECTED}),
     ),
@@ -189,7 +189,7 @@ RULES = (
             "follow the remedies of the failures; a retry copies what is left",
             Verb.RETRY,
         ),
-        modes=RESUMABLE,
+        modes=CARRYING_OVER,
         statuses=_WITH_ITEMS,
     ),
     Rule(
@@ -207,6 +207,11 @@ RULES = (
     Rule(
         "stopped, or broken off",
         NextStep("a retry copies what is left", Verb.RETRY),
+        modes=CARRYING_OVER,
+    ),
+    Rule(
+        "stopped, or broken off",
+        NextStep("a retry lists both ends again, and does not compare again what is proven", Verb.RETRY),
         modes=RESUMABLE,
     ),
     Rule(

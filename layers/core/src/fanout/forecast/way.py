@@ -85,7 +85,7 @@ RUNS = {
     ),
     "verify": Overheads(
         Overhead(gets=18, puts=18, calls=4, transitions=5),
-        Overhead(gets=7, puts=5, calls=1, transitions=4),
+        Overhead(gets=7, puts=6, calls=1, transitions=4),
     ),
 }
 AROUND_SHARDS = {"copy": Overhead(gets=1, transitions=9), "verify": Overhead(transitions=4)}

@@ -31,6 +31,7 @@ from fanout.shards.held import to_bring_back, write_copies_at_once
 from fanout.shards.packing import pack, target_seconds
 from fanout.shards.partitioned import BIG_FILES, LINKS, SHARDS, Links, ListedBigFiles, MapItem
 from fanout.shards.round_records import ListedBigFile
+from fanout.verifying.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
@@ -54,6 +55,7 @@ def partition_shards(context: Context) -> Json:
     context = context.within(plan)
     tree = whole_tree(plan, ledger)
     refuse(plan, tree, ledger)
+    note_earlier_proofs(plan, ledger)
     full = [*tree.full, *_shards_of_names(tree.names, plan, context)]
     outlined = partial(_outlined, full, tree, plan, ledger)
     chosen = choose_plan.choose_for(plan, outlined, ledger, context.clock.now())

@@ -66,6 +66,11 @@ class PlanFacts(Facts):
         """The run to resume."""
         return find_earlier_run(self.event.document, self.context.ledger)
 
+    @property
+    def carried(self) -> ResumedRun | None:
+        """The run to resume, if its listing and outcomes are taken over."""
+        return self.earlier if self.request.course.carries_over else None
+
     @asked
     def parsed(self) -> Request:
         """The request, with the stack's prices where it names none."""
@@ -161,9 +166,9 @@ class PlanFacts(Facts):
 
     @cached_property
     def pieces(self) -> list[Segment]:
-        """The first round. A run that resumes another one makes it once it has its turn."""
+        """The first round. A run that takes over the listing of another one makes it once it has its turn."""
         with naming("manifest"):
-            return [] if self.earlier else first_round(self.plan.request, self.context.ends.objects(self.plan))
+            return [] if self.carried else first_round(self.plan.request, self.context.ends.objects(self.plan))
 
     @property
     def document(self) -> Any:
@@ -173,7 +178,7 @@ class PlanFacts(Facts):
     @property
     def read_once(self) -> str:
         """Names what the run reads once: see ``Turns.take``."""
-        return self.earlier.read_once if self.earlier else versions_read(self.pieces)
+        return self.carried.read_once if self.carried else versions_read(self.pieces)
 
     def within_quota(self) -> Plan:
         """The plan with the quota, and with no more functions than that."""

@@ -20,7 +20,7 @@ from fanout.planning.refusals import AT_ONCE, REFUSALS, notes_of
 from fanout.request.asked import is_same_plan
 from fanout.request.plan import Plan
 from fanout.request.request import may_go_short
-from fanout.resuming.earlier_run import write_carried
+from fanout.resuming.earlier_run import note_listed_anew, write_carried
 from fanout.summary.skipped import skip_run
 from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
@@ -70,7 +70,9 @@ def _begun(plan: Plan, facts: PlanFacts, notes: list[str]) -> Json:
     ledger.write(FILE_SYSTEMS, facts.file_systems)
     if notes := [*notes, *facts.of_quota, *facts.measured]:
         ledger.note("measure", notes)
-    pieces = write_carried(facts.earlier, ledger) if facts.earlier else facts.pieces
+    pieces = write_carried(facts.carried, ledger) if facts.carried else facts.pieces
+    if facts.earlier and not facts.carried:
+        note_listed_anew(facts.earlier, request, ledger)
     first = begin_round(context, 1, [] if request.course.goes_back else pieces, list_concurrency(plan))
     short = {"short": True} if "segment" in first and may_go_short(request) else {}
     run = {**run_reference(plan, ledger, facts.event.bucket), **short, "functions": facts.functions}

@@ -1,13 +1,13 @@
 """The modes of a run, and the course of each: one row a mode, one column a question.
 
-| mode     | work    | writes | copies | extras | deletes        | resumable |
-|----------|---------|--------|--------|--------|----------------|-----------|
-| copy     | copy    | yes    | yes    |        |                | yes       |
-| sync     | copy    | yes    | yes    | yes    | extras         |           |
-| move     | copy    | yes    | yes    |        | what is proven | yes       |
-| verify   | verify  |        |        |        |                |           |
-| plan     | plan    |        |        | yes    |                |           |
-| rollback | publish | yes    |        |        |                |           |
+| mode     | work    | writes | copies | extras | deletes        | a run that resumes it takes over |
+|----------|---------|--------|--------|--------|----------------|----------------------------------|
+| copy     | copy    | yes    | yes    |        |                | listing, outcomes, proofs        |
+| sync     | copy    | yes    | yes    | yes    | extras         | proofs                           |
+| move     | copy    | yes    | yes    |        | what is proven | listing, outcomes, proofs        |
+| verify   | verify  |        |        |        |                | proofs                           |
+| plan     | plan    |        |        | yes    |                |                                  |
+| rollback | publish | yes    |        |        |                |                                  |
 
 Only this module knows which mode does what. Everything else asks the course of a request, or of a mode.
 """
@@ -49,7 +49,8 @@ class Course(Struct, frozen=True, kw_only=True):
     - ``lists_extras``: it lists what only the destination holds, for what it deletes or would delete.
     - ``deletes_extras``: it deletes that, after the copy. ``deletes_proven``: it deletes at the source what its
       comparison found equal.
-    - ``resumable``: a later run can go on with what it did.
+    - ``resumable``: a later run can resume it, and takes over what its comparison of both trees has proven.
+    - ``carries_over``: that run also takes over its listing and its outcomes. Otherwise it lists both ends anew.
     """
 
     work: str
@@ -59,6 +60,7 @@ class Course(Struct, frozen=True, kw_only=True):
     deletes_extras: bool = False
     deletes_proven: bool = False
     resumable: bool = False
+    carries_over: bool = False
 
     @property
     def compares(self) -> bool:
@@ -82,12 +84,13 @@ class Course(Struct, frozen=True, kw_only=True):
 
 
 COURSES: Mapping[Mode, Course] = {
-    Mode.COPY: Course(work="copy", writes=True, copies=True, resumable=True),
-    Mode.SYNC: Course(work="copy", writes=True, copies=True, lists_extras=True, deletes_extras=True),
-    Mode.MOVE: Course(work="copy", writes=True, copies=True, deletes_proven=True, resumable=True),
-    Mode.VERIFY: Course(work="verify"),
+    Mode.COPY: Course(work="copy", writes=True, copies=True, resumable=True, carries_over=True),
+    Mode.SYNC: Course(work="copy", writes=True, copies=True, lists_extras=True, deletes_extras=True, resumable=True),
+    Mode.MOVE: Course(work="copy", writes=True, copies=True, deletes_proven=True, resumable=True, carries_over=True),
+    Mode.VERIFY: Course(work="verify", resumable=True),
     Mode.PLAN: Course(work="plan", lists_extras=True),
     Mode.ROLLBACK: Course(work="publish", writes=True),
 }
 RESUMABLE = frozenset(mode for mode, course in COURSES.items() if course.resumable)
+CARRYING_OVER = frozenset(mode for mode, course in COURSES.items() if course.carries_over)
 COPYING = frozenset(mode for mode, course in COURSES.items() if course.copies)

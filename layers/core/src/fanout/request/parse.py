@@ -147,7 +147,7 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     resume_from: Annotated[
         str | None,
-        Meta(description="an earlier run: copy what it did not, and what is gone since; its request is the default"),
+        Meta(description="an earlier run: do what it did not, and what changed since; its request is the default"),
     ] = None
 
 

@@ -18,6 +18,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
+from fanout.request.request import Request
 from fanout.request.units import parse_time
 from fanout.resuming import rules
 from fanout.resuming.rules import carried_key
@@ -99,11 +100,18 @@ def write_carried(earlier: ResumedRun, ledger: Ledger) -> list[Segment]:
         key = carried_key(number)
         ledger.write(key, rules.Carried(earlier.ledger.run_id, parts))
         carried.append(Segment("", carried=str(key)))
-    note = (
-        f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it is still there"
-    )
-    ledger.note("plan", [note])
+    _note(earlier, "what that one had done counts as unchanged where it is still there", ledger)
     return carried + [_own(segment, len(carried) + at, earlier.ledger, ledger) for at, segment in enumerate(frontier)]
+
+
+def note_listed_anew(earlier: ResumedRun, request: Request, ledger: Ledger) -> None:
+    """Note what a run rests on that resumes one of which it takes over proofs alone."""
+    proofs = "" if request.certificate else "; what that one proved equal is compared again where an end changed since"
+    _note(earlier, f"both ends are listed anew{proofs}", ledger)
+
+
+def _note(earlier: ResumedRun, what: str, ledger: Ledger) -> None:
+    ledger.note("plan", [f"this run resumes {earlier.ledger.run_id}: {what}"])
 
 
 def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segment:

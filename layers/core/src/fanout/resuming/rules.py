@@ -114,7 +114,7 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     if not earlier.course.resumable:
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which cannot be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
-    if request.manifest is not None and request.verify.whole_trees:
+    if request.course.carries_over and request.manifest is not None and request.verify.whole_trees:
         problem = f"{request.verify.value} compares whole trees, and this run copies only what is left of a manifest"
         again = "start its request again without resume_from"
         raise InvalidRequest("verify", problem, again if request.course.deletes_proven else "ask for copied")

@@ -2,14 +2,15 @@
 
 | mode             | the run got further            | it got no further                                    |
 |------------------|--------------------------------|------------------------------------------------------|
-| `copy`, `move`   | again, with ``resume_from``    | again, with ``resume_from`` and a higher limit       |
-| `sync`           | again: finds done unchanged,   | again, with a higher limit                           |
+| `copy`, `move`,  | again, with ``resume_from``    | again, with ``resume_from`` and a higher limit       |
+| `verify`         |                                |                                                      |
+| `sync`           | the same: finds done unchanged | the same                                             |
 |                  | which ``verify: copied`` skips |                                                      |
 | any other        | keeps nothing: again, with a higher limit | the same                                  |
 
-A run got further if it copied or deleted an entry; one that another resumes also if it listed, proved or verified an
-entry that no run before it in its chain had, or read a block for a proof. What another run would list and compare
-again is not further.
+A run got further if it copied or deleted an entry, and if its comparison of both trees proved one, or read a block for
+a proof, that no run before it in its chain had, unless it certifies; one whose listing another takes over also if it
+listed or verified an entry. What another run would list and compare again is not further.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ def with_way_on(
     if error is None or error.name not in _LIMITS:
         return error
     course, limit = plan.request.course, _LIMITS[error.name]
-    further = course.writes and _got_further(found, deleted, ledger, resumable=course.resumable)
+    further = _got_further(plan, found, deleted, ledger)
     way_on = "start the request again"
     if course.resumable:
         way_on += f" with resume_from {plan.run_id}"
     if not further:
         joint = " and" if course.resumable else " with"
         way_on = f"this run got no further with it: {way_on}{joint} a higher {limit}"
-    elif not course.resumable:
+    elif course.copies and not course.carries_over:
         way_on += ": what is done is found unchanged"
         if plan.request.verifies_after is Verify.COPIED:
             way_on += " and not verified again, so verify it with mode verify"
@@ -89,11 +90,15 @@ def with_way_on(
     return RunError(error.name, f"{error.message}; {way_on}")
 
 
-def _got_further(found: RunBooks, deleted: ShardResult, ledger: Ledger, *, resumable: bool) -> bool:
+def _got_further(plan: Plan, found: RunBooks, deleted: ShardResult, ledger: Ledger) -> bool:
+    course = plan.request.course
     done = found.books.by_result[Result.COPIED] + deleted.results[Result.DELETED]
-    if done.entries or not resumable:
-        return done.entries > 0
-    return _listed_anew(ledger) or _verified_anew(found.shards, ledger) or _proven_anew(ledger.verification())
+    if done.entries:
+        return True
+    if course.carries_over and (_listed_anew(ledger) or _verified_anew(found.shards, ledger)):
+        return True
+    takes_proofs = course.resumable and not plan.request.certificate
+    return takes_proofs and _proven_anew(ledger if course.compares else ledger.verification())
 
 
 def _listed_anew(ledger: Ledger) -> bool:

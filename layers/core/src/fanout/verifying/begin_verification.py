@@ -11,7 +11,6 @@ from fanout.model.segment import Segment
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.verifying.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
 
@@ -26,7 +25,6 @@ def begin_verification(context: Context, bucket: str) -> Json:
     inner = replace(context, ledger=context.ledger.verification())
     inner_plan = plan_to_compare(plan)
     inner.ledger.write_once(keys.PLAN, inner_plan, lambda known: known == inner_plan)
-    note_earlier_proofs(inner_plan, inner.ledger)
     pieces = [Segment("")]
     if plan.request.manifest is not None:
         pieces = context.ledger.read(keys.round_key(1))

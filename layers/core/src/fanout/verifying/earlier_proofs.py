@@ -102,7 +102,7 @@ def earlier_blocks(
     for file in known:
         if file.path != big.entry.path or len(found) == len(wanted):
             continue
-        earlier = ledger.of_run(file.run_id).verification()
+        earlier = _comparison_of(file.run_id, ledger)
         before = earlier.read_big_file(file.key)
         if before.block_bytes != big.block_bytes or not is_listed_as(big.entry, before.entry):
             continue
@@ -140,7 +140,7 @@ class EarlierProofs(Struct, frozen=True):
     big_files: list[EarlierBigFile] = []
 
 
-EARLIER_PROOFS = ObjectKind("deletions/earlier-proofs.json", EarlierProofs, by=("BeginVerification",))
+EARLIER_PROOFS = ObjectKind("deletions/earlier-proofs.json", EarlierProofs, by=("PartitionShards",), short=False)
 
 
 class EarlierProof(Struct, frozen=True):
@@ -166,14 +166,23 @@ class EarlierProof(Struct, frozen=True):
 
 
 def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
-    """Write which files hold proofs that count in the comparison of a resumed run. Raises ``LedgerBroken``."""
-    if not plan.resumes or plan.request.certificate:
+    """Write which files hold proofs that count in a comparison of both trees, of a run that resumes another one.
+
+    The comparison is that of the plan. Raises ``LedgerBroken``.
+    """
+    if not plan.request.course.compares or not plan.resumes or plan.request.certificate:
         return
-    earlier = [ledger.of_run(run_id).verification() for run_id in plan.resumes]
+    earlier = [_comparison_of(run_id, ledger) for run_id in plan.resumes]
     alike = [one for one in earlier if _compares_alike(plan, ledger, one)]
     files = [file for one in alike for file in _files_of(one)]
     big_files = [big for one in alike for big in big_files_of(one)]
     ledger.write(EARLIER_PROOFS, EarlierProofs(files, big_files))
+
+
+def _comparison_of(run_id: str, ledger: Ledger) -> Ledger:
+    """The ledger of an earlier run that is to that run what a ledger is to its own: the run's, or the one inside."""
+    earlier = ledger.of_run(run_id)
+    return earlier.verification() if ledger.is_verification else earlier
 
 
 def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
@@ -198,8 +207,8 @@ def big_files_before(plan: Plan, ledger: Ledger) -> list[EarlierBigFile]:
 
 
 def _known(plan: Plan, ledger: Ledger) -> EarlierProofs:
-    """The proofs that count; none for all but the comparison inside a resumed run."""
-    if not ledger.is_verification or not plan.resumes or not ledger.has(EARLIER_PROOFS):
+    """The proofs that count; none for all but a comparison of both trees in a run that resumes another one."""
+    if not plan.request.course.compares or not plan.resumes or not ledger.has(EARLIER_PROOFS):
         return EarlierProofs([])
     return ledger.read(EARLIER_PROOFS)
 
@@ -214,7 +223,7 @@ def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[s
     found: dict[str, EarlierProof] = {}
     for file in files:
         if file.may_hold(first, last):
-            for proof in _proofs_in(file, ledger.of_run(file.run_id).verification()):
+            for proof in _proofs_in(file, _comparison_of(file.run_id, ledger)):
                 if proof.entry.path in wanted:
                     found.setdefault(proof.entry.path, proof)
     return found

@@ -60,7 +60,8 @@ def keeps_index(plan: Plan) -> bool:
     request = plan.request
     with_bucket = request.source.is_keyed or request.destination.is_keyed
     with_bucket = with_bucket or bool(plan.version)
-    whole = request.manifest is None and not plan.resumes and knows_extras(request)
+    carries_over = bool(plan.resumes) and request.course.carries_over
+    whole = request.manifest is None and not carries_over and knows_extras(request)
     by_times = request.compare is Compare.SIZE_MTIME and (request.course.copies or request.course.plans)
     return with_bucket and whole and by_times
 
