@@ -46,7 +46,7 @@ def test_a_second_of_a_function_costs_what_lambda_takes_for_its_memory() -> None
 def test_a_shard_costs_its_states_its_requests_and_a_call() -> None:
     more = dollars(replace(WORK, shards=101))
     assert more.states - dollars().states == pytest.approx(4 * 0.000025)
-    assert more.ledger - dollars().ledger == pytest.approx(6 * 0.000005 + 9 * 0.0000004)
+    assert more.ledger - dollars().ledger == pytest.approx(6 * 0.000005 + 10 * 0.0000004)
     assert more.compute - dollars().compute == pytest.approx(0.0000002)
 
 

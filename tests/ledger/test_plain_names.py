@@ -57,6 +57,7 @@ _NO_NAMES = {
     "JobAsked.token": "asked of S3, never read",
     "Stored.version": "of an object in S3",
     "ObjectLook.version": "of an object in S3",
+    "PlanEvent.functions": "the function of the caller that names them",
     "_Object.version": "of an object in S3",
     "DestinationListing.published": "checksums by path",
     "Found.others": "attributes of an entry",
