@@ -155,10 +155,11 @@ def _rested(path: str, version: Version, window: list[Snapshot]) -> bool:
 
 
 def _is(path: str, version: Version, tree: Snapshot) -> bool:
-    return path in tree and _fixed(tree[path]) == _fixed(version)
+    return path in tree and fixed(tree[path]) == fixed(version)
 
 
-def _fixed(version: Version) -> tuple[Any, ...]:
+def fixed(version: Version) -> tuple[Any, ...]:
+    """All of a version that another name leaves as it is."""
     return version.content, version.mode, version.mtime_ns, version.mark, version.uid, version.gid
 
 
@@ -272,7 +273,7 @@ def _is_below_unlisted(script: Script, record: Record, path: str) -> bool:
 
 def _came_back(path: str, version: Version, history: list[Snapshot]) -> bool:
     """Whether the source held this version, then another, and then this one again."""
-    held = [path in tree and _fixed(tree[path]) == _fixed(version) for tree in history]
+    held = [path in tree and fixed(tree[path]) == fixed(version) for tree in history]
     return True in held and False in held[held.index(True) :]
 
 

@@ -14,6 +14,7 @@ from tests.adversary.given import of_implied
 from tests.adversary.lab import Lab
 from tests.adversary.leftovers import GIVE, OWNED, RENAMES
 from tests.adversary.manifests import write_anew
+from tests.adversary.oracle import fixed
 from tests.adversary.scope import Finding
 from tests.adversary.script import Change, Script
 from tests.adversary.swapped import judge_swapped, swapped_paths
@@ -135,11 +136,10 @@ class Scene:
 
     def _put_right(self, place: MountPlace) -> None:
         """Judge the directories that were swapped, and put their names right, which is a change that others make."""
-        swapped = [place.path_of(path) for path in swapped_paths(place.root)]
+        there = {path: fixed(one) for path, one in place.snapshot().items()} if swapped_paths(place.root) else {}
         self._find_all(judge_swapped(place.root))
-        below = tuple(f"{path}/" for path in swapped if path)
-        if below:
-            self._foreign |= {path: one for path, one in place.snapshot().items() if path.startswith(below)}
+        if there:  # what came into the private one is what it was, under the same name: the rest is another's
+            self._foreign |= {path: one for path, one in place.snapshot().items() if there.get(path) != fixed(one)}
 
     def _allow_source(self) -> None:
         """An entry may have the mode of the source, and the one that the request gives it."""
