@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanout.ports.aws import Execution
+from fanout.ports.aws import Entered, Execution
 from fanout.work.context import Context
 
 
@@ -15,6 +15,15 @@ class OwnExecution:
 
     def __init__(self, run_id: str, machine: str, request: Any) -> None:
         self._found = Execution(machine, run_id, True, request)
+        self._entered = Entered("PlanTransfer", request)
+
+    def enter(self, event: dict[str, Any]) -> None:
+        """The state that sends this event is the one that the run is at."""
+        self._entered = Entered(event["step"], event.get("state"))
+
+    def entered(self, execution: str) -> Entered:
+        """The state that the run entered last, and its data where its event has them."""
+        return self._entered
 
     def find(self, execution: str) -> Execution:
         """The run."""

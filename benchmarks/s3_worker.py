@@ -94,6 +94,7 @@ def whole(run_id: str, request: dict[str, Any]) -> None:
     def invoke(function: str, event: dict[str, Any]) -> Any:
         if event["step"] in ("PaceCopy", "EndPacing"):  # there is no Map to look at
             return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+        own.enter(event)
         name = STEPS[event["step"]].function
         if name not in handlers:
             handlers[name] = handler_of(re.sub("(?<!^)([A-Z])", r"_\1", name).lower())

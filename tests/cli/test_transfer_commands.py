@@ -157,7 +157,7 @@ def test_options_become_fields(aws: Aws) -> None:
     ("words", "said"),
     [
         (("--compare", "never"), "Invalid value for '--compare'"),
-        (("--rate", "fast"), "--rate fast is not a size; allowed: number, at least 1 MiB, or text"),
+        (("--rate", "fast"), "--rate fast is not a size; allowed: number, at least 1 MiB, at most"),
         (("--rate", "300KiB"), "--rate 300KiB is less than the least, 1 MiB/s"),
         (("--rate", "1MB/s"), "--rate 1MB/s is less than the least, 1 MiB/s"),
         (("--price", "s3"), "--price: 's3' is not NAME=VALUE"),

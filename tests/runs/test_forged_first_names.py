@@ -215,4 +215,4 @@ def test_only_files_with_several_names_cost_a_note(mount: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "symlink", noted)
     assert attacked(mount).run(requested())["status"] == "SUCCEEDED"
-    assert made == ["."] * several
+    assert [one for one in made if one == "."] == ["."] * several  # others are marks of directories that were made

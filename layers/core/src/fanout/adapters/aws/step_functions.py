@@ -43,11 +43,9 @@ class StepFunctionsExecutions:
             return Execution(found["stateMachineArn"], found["name"], found["status"] in _RUNNING, given)
 
     def entered(self, execution: str) -> Entered:
-        asked = {"executionArn": execution, "reverseOrder": True}
+        history = self._steps.get_paginator("get_execution_history")
         with our_errors("states:GetExecutionHistory", execution):
-            pages = self._steps.get_paginator("get_execution_history").paginate(
-                **asked, PaginationConfig={"PageSize": _EVENTS}
-            )
+            pages = history.paginate(executionArn=execution, reverseOrder=True, maxResults=_EVENTS)
             for page in islice(pages, _PAGES):
                 for event in page["events"]:
                     if "stateEnteredEventDetails" in event:
