@@ -34,7 +34,6 @@ from fanout.work.parallel import side_by_side
 # Outcomes written at once: what a repeated task repeats at most.
 NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
-_LINKED_AT_ONCE = tuning.CLIENT_OPERATIONS_IN_FLIGHT
 
 
 def link_names(
@@ -60,9 +59,8 @@ def link_names(
             if done and deadline.passed:
                 linker.note(context)
                 return done, False
-            found = dict(
-                zip([index for index, _ in rows], side_by_side(outcome_of, rows, _LINKED_AT_ONCE), strict=True)
-            )
+            linked = side_by_side(outcome_of, rows, tuning.CLIENT_OPERATIONS_IN_FLIGHT)
+            found = dict(zip([index for index, _ in rows], linked, strict=True))
             outcomes = {index: one for index, one in found.items() if one is not None}
             if has_whole_time and not done and not outcomes:
                 late = nothing_done("none of the further names could be linked", context, cut_off=linker.cut_off)
