@@ -53,7 +53,7 @@ TESTS = $(PY) -m pytest -n 3 --dist loadscope --ignore tests/template --ignore t
 quick: check-code ## Lint, types, decisions, whole runs in memory, documents of commands: under 3 minutes
 	$(PY) -m pytest -q -n 2 --dist loadscope --command quick tests
 
-test: check ## The checks, and tests of every promise: under 10 minutes
+test: check ## The checks, and tests of every promise: some 20 minutes
 	$(TESTS) --command test tests
 
 NFS ?= whole

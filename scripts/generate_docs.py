@@ -80,7 +80,7 @@ def short(text: str) -> str:
     """The text of a field without the words that the page says once for all of them."""
     text = text.replace(', or text as "50 MiB" or "10M"', "").replace(', or text as "10 MiB"', "")
     text = re.sub("; default: no (such )?limit", "", text)
-    text = re.sub(r"\bat least ([\d.]+), at most ([\d.]+)", r"\1 to \2", text)
+    text = re.sub(r"\bat least ([\d.]+), at most ([\d.,]*\d)", r"\1 to \2", text)
     text = re.sub(r"\b(integer|number), (?=at least|\d)", "", text)
     return text.replace(f": {', '.join(PRICES)}", " ([names](../understand/cost.md#other-prices))")
 

@@ -19,8 +19,8 @@ The YAML is the states language with these words more:
 | `Drawn: TEXT` | nothing: the state is a box of docs/flow.svg, with this text |
 | `ResultsTo: NAME` | the results of a Map: `map-results/NAME` of the run |
 
-`Repeats` makes two states, which follow the Task: `Asks` is a Choice, and `Wait` waits while the window of the run is
-closed, until the time that the answer holds as `until`. Tasks that resume at the same state share a Wait.
+`Repeats` makes two states, which follow the Task: `Asks` is a Choice, and `Wait` waits until the time that the answer
+holds as `until`, such as the opening of the run's window. Tasks that resume at the same state share a Wait.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _repetition(name: str, body: Json) -> Json:
         ],
         "Default": repeats.get("Again", name),
     }
-    comment = f"Waits until the window of the run opens, then goes on with {resumes}."
+    comment = f"Waits until the time that the answer names, as where the window is closed, then goes on with {resumes}."
     return {asks: question, wait: {"Type": "Wait", "Comment": comment, "TimestampPath": f"{at}.until", "Next": resumes}}
 
 

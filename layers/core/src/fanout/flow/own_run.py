@@ -31,7 +31,7 @@ from fanout.ports.checksum_jobs import ChecksumJobs
 from fanout.ports.s3_services import ObjectArchive, S3Services
 from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
-from fanout.work.context import Context
+from fanout.work.context import Context, EndPorts
 
 T = TypeVar("T")
 MISSING = "is missing: no execution of this name was planned"
@@ -90,17 +90,7 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
 
         held = ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan)))
         try:
-            yield replace(
-                context,
-                ledger=held,
-                ends=replace(
-                    context.ends,
-                    source=_after(check, context.ends.source),
-                    destination=_after(check, context.ends.destination),
-                    copier=_after(check, context.ends.copier),
-                    s3_services=HeldServices(context.ends.s3_services, check),
-                ),
-            )
+            yield replace(context, ledger=held, ends=_held_ends(context.ends, check))
         except (LedgerBroken, Superseded):
             is_at_work()  # one that is not has no documents, and no right to write
             raise
@@ -116,6 +106,17 @@ def _check_kept(event: Json, ledger: Ledger) -> None:
         raise _ended(ledger)
     check_course(event["step"], ledger.read_plan())
     check_part(event, ledger)
+
+
+def _held_ends(ends: EndPorts, check: Callable[[], None]) -> EndPorts:
+    """The ends, of which nothing is opened before a check has passed."""
+    return replace(
+        ends,
+        source=_after(check, ends.source),
+        destination=_after(check, ends.destination),
+        copier=_after(check, ends.copier),
+        s3_services=HeldServices(ends.s3_services, check),
+    )
 
 
 def _after(check: Callable[[], None], make: Callable[..., T]) -> Callable[..., T]:

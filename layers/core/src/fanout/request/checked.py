@@ -26,6 +26,8 @@ _OUTSIDE = re.compile(r"Expected `(?:int|float)` ([<>]=) ")
 # Once a class: each annotation is compiled.
 _FIELDS_OF = cache(structs.fields)
 _KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "object"}
+# Chosen: a bound that is no id, as those of owners are.
+_MANY = 10**10
 
 
 class Field(NamedTuple):
@@ -109,9 +111,11 @@ def _allowed(annotation: Any) -> str:
 
 
 def _bound(value: Any, meta: Meta | None) -> Any:
-    """A bound as people write it: in MiB where it is one of bytes."""
+    """A bound as people write it: in MiB where it is one of bytes, and a very large one in groups of digits."""
     is_size = meta is not None and (meta.extra or {}).get("units") and value >= MIB and value % MIB == 0
-    return f"{value // MIB} MiB" if is_size else value
+    if is_size:
+        return f"{value // MIB} MiB"
+    return f"{value:,}" if value >= _MANY else value
 
 
 def _words(kind: Any) -> list[str]:
