@@ -6,8 +6,7 @@ Each event is sent through the handlers while the run is under way, before a sta
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,20 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import fields
 
-from fanout.facts import tuning
-from fanout.finishing.divide import FinishShard
 from fanout.flow.belongs import RUNS
-from fanout.ledger import objects
-from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.model.segment import ManifestPart, Rows, Segment
-from fanout.model.shard import Shard
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
-from fanout.runtime import bootstrap, clients
 from fanout.shards.round_records import whole_listing
 from tests.functions.conftest import Invoke
-from tests.functions.hand_made import event_of, seen
+from tests.functions.run_at_work import BUCKET, MOUNT, OTHER, RUN, Forger, files, flow, forger, ledger, sent, shard_of
 from tests.functions.test_hand_made_events import refused
 from tests.support.handler_flow import HandlerFlow
 
-RUN = "at-work"
+__all__ = ["flow", "forger"]
+
 # In the place of a field of a segment.
 OTHERS: Json = {
     "id": "0001-000001",
@@ -48,60 +42,6 @@ OTHERS: Json = {
     "budget_seconds": 0.001,
     "ways": 0,
 }
-REFUSED = "is not as .* holds it|is missing|is not one of a run"
-BUCKET, MOUNT, OTHER = "s3://data-bucket/in/", "efs://data/out", "efs://archive/in"
-
-
-@pytest.fixture
-def flow(invoke: Invoke, s3: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> HandlerFlow:
-    """A state machine over two mounts, each with a few files, as the bucket holds them."""
-    for name in ("data", "archive"):
-        (tmp_path / name / "in").mkdir(parents=True)
-    for name in "abc":
-        s3.put_object(Bucket="data-bucket", Key=f"in/{name}", Body=b"good")
-        (tmp_path / "archive/in" / name).write_bytes(b"good")
-    return HandlerFlow(invoke, s3, monkeypatch, {"data": tmp_path / "data", "archive": tmp_path / "archive"}, bootstrap)
-
-
-def ledger(prefix: str = "") -> Ledger:
-    """The ledger of the run."""
-    return Ledger(clients.make_work_store(), RUN, prefix)
-
-
-def sent(state: str, prefix: str = f"runs/{RUN}/", **fields: Any) -> Json:
-    """An event of the run."""
-    event = event_of(RUN, state)
-    return {**event, "run": {**event["run"], "prefix": prefix}, **fields}
-
-
-def files(place: Path) -> set[str]:
-    """The names of the files in a directory."""
-    return {one.name for one in place.iterdir() if one.is_file()}
-
-
-class Forger:
-    """Sends events before a state, all of which are refused and change no end and nothing in the ledger."""
-
-    def __init__(self, flow: HandlerFlow, s3: Any, mount: Path) -> None:
-        self.flow, self.s3, self.mount, self.said = flow, s3, mount, list[str]()
-
-    def send(self, name: str, event: Json, says: str = REFUSED) -> None:
-        """Send one."""
-        before = seen(self.s3, self.mount)
-        with pytest.raises(FanoutError, match=says) as caught:
-            self.flow.step(name, event)
-        self.said.append(str(caught.value))
-        assert seen(self.s3, self.mount) == before
-
-    def before(self, *states: str, send: Callable[[], None]) -> None:
-        """Once these states were entered, in this order."""
-        state, *others = states
-        self.flow.before[state] = (lambda: self.before(*others, send=send)) if others else send
-
-
-@pytest.fixture
-def forger(flow: HandlerFlow, s3: Any, tmp_path: Path) -> Forger:
-    return Forger(flow, s3, tmp_path)
 
 
 def segments(forger: Forger, step: str, prefix: str) -> Callable[[], None]:
@@ -148,11 +88,6 @@ def test_a_short_way_lists_no_segment_that_no_round_holds(flow: HandlerFlow, for
     assert "is not as segments/round-0001.json holds it" in answer["short"]["why"]
     assert not list(ledger().keys("segments/done/"))
     assert files(tmp_path / "data/out") == set()
-
-
-def shard_of(row: Json) -> Json:
-    found: Json = row["shard"]
-    return found
 
 
 def test_a_move_deletes_no_shard_that_it_is_to_copy(forger: Forger, tmp_path: Path) -> None:
@@ -226,101 +161,6 @@ def test_a_run_does_no_step_of_another_kind_of_run(
         (segment,) = ledger().read_json("segments/round-0001.json")
         said = refused(call, s3, tmp_path, monkeypatch, step, sent(step, segment=segment))
         assert f"{step} is not a step of a run of mode {mode.value}" in said or "is missing" in said
-
-
-# In the place of a field of a shard: other entries, other bytes of a file, another's outcomes.
-OTHER_SHARDS: Json = {
-    "id": "x",
-    "key": "shards/x.jsonl.gz",
-    "entries": 7,
-    "bytes": 1,
-    "seconds": 1.25,
-    "blocks": [0, 1],
-    "archive": "GLACIER",
-    "linked": True,
-    "done": True,
-    "page": 7,
-}
-# In the place of a field of a shard of finishing.
-OTHER_FINISHES: Json = {
-    "id": "0009-0000",
-    "big_files": ["big-files/x.json"],
-    "links": [],
-    "directories": [[{"key": "directories/x.jsonl.gz", "rows": 1}]],
-    "closed": [{"key": "directories/x.jsonl.gz", "depth": 1, "rows": 1}],
-    "page": 7,
-}
-
-
-def shards(forger: Forger, steps: Sequence[str], prefix: str, others: Json, key: str) -> Callable[[], None]:
-    """Sends each shard of a list with each of its fields as another."""
-
-    def send() -> None:
-        rows = ledger(prefix).read_json(key)
-        for step, row, (name, value) in product(steps, rows[:1], others.items()):
-            if row["shard"].get(name) != value:
-                forger.send(step, sent(step, prefix, shard={**shard_of(row), name: value}))
-
-    return send
-
-
-@pytest.mark.parametrize("page_bytes", [objects.PAGE_BYTES, 1])
-@pytest.mark.parametrize(
-    ("source", "request_more", "prefix", "states", "steps"),
-    [
-        (BUCKET, {}, f"runs/{RUN}/", ("CopyShard",), ("CopyShard", "RecordShardFailure")),
-        (OTHER, {}, f"runs/{RUN}/", ("PackShard",), ("PackShard", "UnpackShard", "DigestDestination")),
-        (BUCKET, {"verify": "copied"}, f"runs/{RUN}/", ("VerifyShard",), ("VerifyShard",)),
-        (OTHER, {"verify": "content"}, f"runs/{RUN}/verification/", ("DigestShard",), ("DigestShard", "VerifyShard")),
-    ],
-)
-def test_a_shard_that_the_partition_did_not_cut_is_not_worked_on(
-    forger: Forger,
-    monkeypatch: pytest.MonkeyPatch,
-    source: str,
-    request_more: Json,
-    prefix: str,
-    states: tuple[str, ...],
-    steps: tuple[str, ...],
-    page_bytes: int,
-) -> None:
-    assert OTHER_SHARDS.keys() == {one.encode_name for one in fields(Shard)}
-    others = OTHER_SHARDS if page_bytes > 1 else {name: OTHER_SHARDS[name] for name in ("id", "entries", "page")}
-    monkeypatch.setattr(objects, "PAGE_BYTES", page_bytes)
-    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 2)
-    forger.before(*states, send=shards(forger, steps, prefix, others, "shards.json"))
-    request = {"source": source, "destination": MOUNT, **request_more}
-    summary = forger.flow.run(RUN, request)
-    assert len(forger.said) >= len(steps) * len(others)
-    assert summary["status"] == "SUCCEEDED"
-    assert {*ledger(prefix).keys("shards.json-")} == (set() if page_bytes > 1 else pages_of(prefix))
-
-
-def pages_of(prefix: str) -> set[str]:
-    """The pages of a list of which each row is one."""
-    rows = ledger(prefix).read_json("shards.json")
-    assert len(rows) > 1
-    return {f"shards.json-{number:04d}" for number in range(1, len(rows) + 1)}
-
-
-@pytest.mark.parametrize("page_bytes", [objects.PAGE_BYTES, 1])
-def test_a_shard_of_finishing_is_the_one_that_the_tree_was_divided_into(
-    forger: Forger, monkeypatch: pytest.MonkeyPatch, page_bytes: int, tmp_path: Path
-) -> None:
-    assert OTHER_FINISHES.keys() == {one.encode_name for one in fields(FinishShard)}
-    monkeypatch.setattr(objects, "PAGE_BYTES", page_bytes)
-    for name in ("FINISH_ALONE_SECONDS", "FINISH_SECONDS"):
-        monkeypatch.setattr(tuning, name, 0.0001)
-    for number in range(4):
-        (tmp_path / f"archive/in/d{number}").mkdir()
-        (tmp_path / f"archive/in/d{number}/f").write_bytes(b"good")
-        for link in "xy":
-            (tmp_path / f"archive/in/d{number}/{link}").hardlink_to(tmp_path / f"archive/in/d{number}/f")
-    send = shards(forger, ["FinishShard"], f"runs/{RUN}/", OTHER_FINISHES, "finishing/round-0000.json")
-    forger.before("FinishShard", send=send)
-    request = {"source": OTHER, "destination": MOUNT}
-    assert forger.flow.run(RUN, request)["status"] == "SUCCEEDED"
-    assert len(forger.said) >= len(OTHER_FINISHES) - 1
 
 
 # Data of the last state that no execution entered it with.
