@@ -24,9 +24,9 @@ def bound(monkeypatch: pytest.MonkeyPatch, set_ids: str = "requests", owners: st
 
 
 @pytest.mark.parametrize("end", ROOMS.values(), ids=ROOMS)
-@pytest.mark.parametrize(("set_ids", "mode"), [("requests", 0o6755), ("never", 0o755)])
-def test_no_file_that_the_stack_writes_acts_as_another(
-    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, set_ids: str, mode: int
+@pytest.mark.parametrize(("set_ids", "mode", "of_directory"), [("requests", 0o6755, 0o2750), ("never", 0o755, 0o750)])
+def test_no_entry_that_the_stack_writes_acts_as_another(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, set_ids: str, mode: int, of_directory: int
 ) -> None:
     """From a mount: on the short way of small files, and as packs to another one."""
     bound(monkeypatch, set_ids)
@@ -41,7 +41,7 @@ def test_no_file_that_the_stack_writes_acts_as_another(
     wire.flow.run("a", {"source": "efs:///in", "destination": end, "verify": "all"})
     root = tmp_path / ("data/out" if end == ROOMS["copy"] else "archive/out")
     found = {str(one.relative_to(root)): stat.S_IMODE(one.stat().st_mode) for one in root.rglob("*")}
-    assert found == {"shell": mode, "d": 0o2750, "d/first": mode, "d/second": mode}
+    assert found == {"shell": mode, "d": of_directory, "d/first": mode, "d/second": mode}
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,27 @@ def test_what_is_not_allowed_is_left_out_and_told(
     assert rule.of(found, is_directory=False) == found
 
 
-def test_the_set_group_id_bit_of_a_directory_stays() -> None:
-    known = Attributes(stat.S_IFDIR | 0o2770, 1, 0)
-    assert allowed(S3, stack=False).of(known, is_directory=True) == known
+@pytest.mark.parametrize(
+    ("source", "owners", "stack", "asked", "owner", "left"),
+    [
+        (S3, "", True, False, (1, 0), {}),  # without attributes.set_ids, and root's group
+        (S3, "", True, True, (0, 0), {}),
+        (S3, "1-9:1-9", True, False, (1, 9), {}),
+        (S3, "1-9:1-9", True, True, (1, 0), {OWNERS: "1:0"}),
+        (S3, ANY, False, True, (1, 1), {STACK_SET_IDS: "2770"}),
+        (S3, "1-9:1-9", False, True, (1, 0), {OWNERS: "1:0", STACK_SET_IDS: "2770"}),
+        (MOUNT, "", True, False, (0, 0), {}),
+        (MOUNT, "", False, False, (1, 1), {STACK_SET_IDS: "2770"}),
+    ],
+)
+def test_a_directory_keeps_its_set_group_id_bit_with_its_group_unless_the_stack_allows_none(
+    source: str, owners: str, stack: bool, asked: bool, owner: Any, left: dict[str, str]
+) -> None:
+    known = Attributes(stat.S_IFDIR | 0o2770, *owner)
+    rule = allowed(source, owners, stack=stack, **({"set_ids": True} if asked else {}))
+    found = rule.of(known, is_directory=True)
+    assert found.unreadable == left
+    assert found.mode == stat.S_IFDIR | (0o770 if left else 0o2770)
 
 
 def test_nothing_is_bounded_where_no_mount_is_written() -> None:

@@ -20,7 +20,7 @@ from fanout.request.object_options import USER_PREFIX
 UNREADABLE = "objects with attributes that cannot be read"
 NOT_ALLOWED = {
     SET_IDS: "objects whose set-id bits were left out; attributes.set_ids keeps them",
-    STACK_SET_IDS: "files whose set-id bits were left out; the stack's SetIds allows none",
+    STACK_SET_IDS: "files and directories whose set-id bits were left out; the stack's SetIds allows none",
     ROOT_SET_IDS: "objects whose set-id bits of root were left out; the stack's AllowedOwners does not name root",
     OWNERS: "objects whose owner was left out; the stack's AllowedOwners does not name it",
 }

@@ -2,14 +2,15 @@
 
 See docs/understand/attributes.md.
 
-| a copy on a mount, from | set-uid and set-gid of a file                  | owner and group                     |
-|-------------------------|------------------------------------------------|-------------------------------------|
-| S3                      | with ``attributes.set_ids``, ``SetIds`` and an | those of ``AllowedOwners``, where   |
-|                         | owner that is not root, or root by name        | that names any; else the mount's    |
-| a mount                 | unless ``SetIds`` is never                     | the source's                        |
+| a copy on a mount from | set-uid and set-gid of a file       | of a directory             | owner and group          |
+|------------------------|-------------------------------------|----------------------------|--------------------------|
+| S3                     | with ``attributes.set_ids``, unless | unless ``SetIds`` is never | those of                 |
+|                        | ``SetIds`` is never, with an owner  | or its owner is left out   | ``AllowedOwners``, where |
+|                        | that is not root, or root by name   |                            | that names any; else the |
+|                        |                                     |                            | mount's                  |
+| a mount                | unless ``SetIds`` is never          | unless ``SetIds`` is never | the source's             |
 
-Whoever may write an object names its owner and its mode. A directory's set-group-id bit says whose its files are, and
-stays.
+Whoever may write an object names its owner and its mode. A directory's set-group-id bit says whose its files are.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _BOTH = stat.S_ISUID | stat.S_ISGID
 _ROOT = 0
+# The reasons for which a directory has no set-id bits either.
+_OF_DIRECTORIES_TOO = frozenset({STACK_SET_IDS})
 _RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?:([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -90,9 +93,9 @@ class Allowed(Struct, frozen=True):
         if self.owners and not any(one.hold(uid, gid) for one in self.owners):
             left[OWNERS] = ":".join("-" if one is None else str(one) for one in (uid, gid))
             uid = gid = None
-        if mode is not None and mode & _BOTH and not is_directory:
+        if mode is not None and mode & _BOTH:
             reason = self.left_out or (ROOT_SET_IDS if self._is_roots(mode, known) else "")
-            if reason:
+            if reason and (not is_directory or reason in _OF_DIRECTORIES_TOO):
                 left[reason] = f"{stat.S_IMODE(mode):04o}"
             if left:  # they would act in the name of another owner
                 mode &= ~_BOTH
