@@ -67,6 +67,7 @@ class Condition(Struct, frozen=True):
 
 
 ANYTHING = Condition()
+_OTHERS_WRITE = "it is being written by others"
 
 
 class Written(Struct, frozen=True):
@@ -93,9 +94,11 @@ def find_written(place: ObjectPlace, written: Written, refusal: FanoutError, con
     except NotFound:
         raise ItemError(Reason.DESTINATION_CHANGED, "it was deleted after it was listed") from refusal
     except PreconditionFailed:
-        raise ItemError(Reason.DESTINATION_CHANGED, "it is being written by others") from refusal
+        raise ItemError(Reason.DESTINATION_CHANGED, _OTHERS_WRITE) from refusal
     is_same = found.total_bytes == written.size and _same_bytes(found, written)
     if not is_same or _metadata(found.headers) != _metadata(written.headers):
+        if condition.replaces and found.headers.get("etag", "") == condition.replaces:
+            raise ItemError(Reason.DESTINATION_CHANGED, _OTHERS_WRITE) from refusal
         reason = Reason.KEPT if condition.keeps(found) else Reason.DESTINATION_CHANGED
         raise ItemError(reason, "something else was written there after it was listed") from refusal
     return found

@@ -97,6 +97,9 @@ def _account(arn: str, unknown: str) -> str:
 _NO_HEADERS: Headers = {}
 # Our own code for an answer that is none to what was asked.
 WRONG_ANSWER = "WrongAnswer"
+# Another write met this one. A completion that meets one again and again is refused: its parts must be sent anew
+# (docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html, If-None-Match).
+_CONFLICT = "ConditionalRequestConflict"
 THROTTLING_CODES = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
 PASSING_CODES = frozenset(
     {
@@ -104,7 +107,7 @@ PASSING_CODES = frozenset(
         "ServiceUnavailable",
         "RequestTimeout",
         "OperationAborted",
-        "ConditionalRequestConflict",
+        _CONFLICT,
         "BadDigest",
         "ExpiredToken",
         "ConnectionBroken",
@@ -120,6 +123,8 @@ RESTORING_CODES = frozenset({"RestoreAlreadyInProgress", "ObjectAlreadyInActiveT
 
 # Operations that S3 begins to answer with 200 before it knows how they end.
 LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
+# The status that a refusal inside such a 200 has outside.
+_LATE_STATUSES = {"PreconditionFailed": 412, "NoSuchKey": 404, "NoSuchUpload": 404, "AccessDenied": 403}
 _ERROR_DOCUMENT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>/]")
 
 # docs.aws.amazon.com/AmazonS3/latest/userguide/ServerSideEncryptionCustomerKeys.html; the wording is S3's own.
@@ -182,13 +187,14 @@ def find_fault(operation: str, response: Response, key: str = "") -> Fault | Non
 
     Raises ``WrongAnswer`` for an error inside a 200 that S3 never answers so, and for one about another key.
     """
-    body = response.body
-    if response.status < 300:
+    body, status = response.body, response.status
+    if status < 300:
         if operation == "GetObject" or not _ERROR_DOCUMENT.match(body):
             return None
         code = _element(body, b"Code") or "InternalError"
         if operation not in LATE_OPERATIONS and code not in THROTTLING_CODES:
             raise WrongAnswer(f"an error inside a {response.status}: {code}")
+        status = _LATE_STATUSES.get(code, response.status)
     else:
         code = _element(body, b"Code")
         if operation == "RestoreObject" and code in RESTORING_CODES:
@@ -198,7 +204,7 @@ def find_fault(operation: str, response: Response, key: str = "") -> Fault | Non
     message = _element(body, b"Message")
     # The header is not in every answer; the document of AuthorizationHeaderMalformed names the region too.
     region = response.headers.get("x-amz-bucket-region") or _element(body, b"Region")
-    return Fault(response.status, code, message, region)
+    return Fault(status, code, message, region)
 
 
 def _is_of_another(body: bytes, key: str) -> bool:
@@ -220,6 +226,8 @@ def to_error(
         return Throttled(text)
     if fault.code == WRONG_ANSWER and operation == "ListObjectsV2":
         return ListingIncomplete(text)
+    if operation == "CompleteMultipartUpload" and fault.code == _CONFLICT:
+        return PreconditionFailed(text)
     if fault.passing:
         return Transient(text)
     wrong_region = bool(fault.bucket_region) and fault.bucket_region != region
