@@ -63,6 +63,22 @@ def test_no_object_is_read_where_a_job_told_its_checksum(
     assert wire.flow.called.count("ComputeChecksums") == batch.looks + 1
 
 
+def test_the_lists_of_objects_have_no_key_where_the_work_bucket_has_one(
+    wire: Wire, batch: BatchOperations, s3: Any, tmp_path: Path
+) -> None:
+    """S3 Batch Operations takes no list of objects that is encrypted with a KMS key."""
+    rule = {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "own"}}
+    s3.put_bucket_encryption(Bucket=WORK, ServerSideEncryptionConfiguration={"Rules": [rule]})
+    put(s3, tmp_path)
+    wire.flow.run("r", REQUEST | {"checksums": "computed"})
+    keys = [one["Key"] for one in s3.list_objects_v2(Bucket=WORK, Prefix="runs/r/")["Contents"]]
+    encrypted = {key: s3.head_object(Bucket=WORK, Key=key)["ServerSideEncryption"] for key in keys}
+    lists = {key for key in keys if "/checksums/jobs/manifests/" in key}
+    assert lists
+    assert {key for key, how in encrypted.items() if how == "AES256"} == lists
+    assert set(encrypted.values()) == {"AES256", "aws:kms"}
+
+
 def test_without_the_field_each_is_read(wire: Wire, batch: BatchOperations, s3: Any, tmp_path: Path) -> None:
     put(s3, tmp_path)
     assert wire.flow.run("r", REQUEST)["status"] == "SUCCEEDED"

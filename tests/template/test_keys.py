@@ -93,7 +93,6 @@ def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
         ("LedgerPolicy", both, str(via("s3"))),
         ("ExaminePolicy", both, str(via("s3"))),
         ("TransferRole", both, str(via("s3"))),
-        ("ChecksumJobPolicy", both, str(via("s3"))),
         ("StartBatchPolicy", ("kms:Decrypt",), str(via("sqs"))),
     }
 

@@ -22,9 +22,14 @@ from fanout.ports.checksum_jobs import JobAsked, JobState
 
 NOTE = "checksums"
 _ASKED, _AREA = "checksums/jobs/asked/", "checksums/jobs/*"
-# A list of objects; one that no job was asked with is read by nobody.
+# A list of objects; one that no job was asked with is read by nobody. S3 Batch Operations takes no list that is
+# encrypted with a KMS key (docs.aws.amazon.com/AmazonS3/latest/userguide/batch-ops-create-job.html).
 manifest_key = ObjectKind(
-    "checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv", PlainText, by=("ComputeChecksums",), area=_AREA
+    "checksums/jobs/manifests/{number:06d}-{end}-{nonce}.csv",
+    PlainText,
+    by=("ComputeChecksums",),
+    area=_AREA,
+    by_s3=True,
 )
 _JOB_ID = re.compile(r"[a-zA-Z0-9_-]{5,36}")
 

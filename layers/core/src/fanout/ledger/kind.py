@@ -10,6 +10,7 @@
 | ``wave``   | when a task that keeps its ledger sends it, and whether it ``waits``            | ``write_order``       |
 | ``sealed`` | whether the secret of a run that is to be certified seals it                    | ``objects``           |
 | ``early``  | PlanTransfer may find it: an earlier attempt at planning the run wrote it       | ``plan_transfer``     |
+| ``by_s3``  | a service of S3 reads it, so it has no KMS key: ``is_read_by_s3``               | ``S3WorkStore``       |
 
 A part of the text in braces is what one object of the kind is of: ``SEGMENT(segment_id)`` is the key of one.
 """
@@ -52,6 +53,7 @@ class ObjectKind(str, Generic[D]):
     area: str
     short: bool
     place: str
+    by_s3: bool
     _parts: list[str]
 
     def __new__(cls, text: str, *_: object, **__: object) -> ObjectKind[D]:
@@ -70,13 +72,14 @@ class ObjectKind(str, Generic[D]):
         area: str = "",
         short: bool = True,
         place: str = "",
+        by_s3: bool = False,
     ) -> None:
         self.holds, self.by, self.wave, self.sealed = holds, by, wave, sealed
         self.waits = waits or wave in (ALONE, FIRST)
         self.early = (() if early is True else early) if early is not False else None
         self._parts = parts_of(text)
         self.area = area or (f"{self.prefix}*" if self._parts else text)
-        self.short, self.place = short, place
+        self.short, self.place, self.by_s3 = short, place, by_s3
         ObjectKind.declared.append(self)
 
     def __call__(self, *parts: str | int) -> ObjectKind[D]:
@@ -146,6 +149,11 @@ class RowsKind(ObjectKind[PlainText]):
     def __call__(self, *parts: str | int) -> str:  # type: ignore[override]
         """The key of one file, by what it is of."""
         return str(super().__call__(*parts))
+
+
+def is_read_by_s3(key: str) -> bool:
+    """Whether the object of a key in the work bucket is of a kind that a service of S3 reads."""
+    return any(f"/{kind.prefix}" in key for kind in ObjectKind.declared if kind.by_s3)
 
 
 def key_text(value: object) -> str:

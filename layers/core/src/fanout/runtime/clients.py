@@ -18,6 +18,7 @@ from fanout.adapters.s3.client.bucket_headers import headers_of_buckets, own_buc
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import region_of
 from fanout.adapters.s3.work_store import S3ObjectReader, S3WorkStore
+from fanout.ledger.kind import is_read_by_s3
 from fanout.request.plan import Plan
 from fanout.runtime.settings import Settings, settings_from
 
@@ -112,4 +113,4 @@ def objects_for(plan: Plan, function: str = "") -> S3ObjectReader:
 
 def make_work_store() -> S3WorkStore:
     """The work bucket."""
-    return S3WorkStore(stack_client(), settings().work_bucket)
+    return S3WorkStore(stack_client(), settings().work_bucket, is_read_by_s3)

@@ -11,25 +11,31 @@ from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from fanout.ports.aws import ObjectFound
 from fanout.ports.store import Versioned
 
+_SSE_S3 = {"x-amz-server-side-encryption": "AES256"}
+
 
 class S3WorkStore:
     """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag.
 
     Writes are checked by checksum, listings against their request. A reader knows nothing of an object beforehand, so
     the adapter cannot detect the answer to another GET. The ledger's documents therefore name themselves.
+    ``without_key`` says of a key whether its object has SSE-S3 where the bucket encrypts with a KMS key.
     """
 
-    def __init__(self, client: S3Client, bucket: str) -> None:
+    def __init__(self, client: S3Client, bucket: str, without_key: Callable[[str], bool] = lambda key: False) -> None:
         self._client = client
         self._bucket = bucket
+        self._without_key = without_key
 
     def put(self, key: str, data: bytes) -> None:
         """Write the object whole; a reader sees the old one or the new one."""
-        self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data))
+        headers = _SSE_S3 if self._without_key(key) else {}
+        self._client.put_object(self._bucket, key, data, headers, crc64nvme=crc64nvme(data))
 
     def put_new(self, key: str, data: bytes) -> bool:
         try:
-            self._client.put_object(self._bucket, key, data, {"if-none-match": "*"}, crc64nvme=crc64nvme(data))
+            headers = {"if-none-match": "*"} | (_SSE_S3 if self._without_key(key) else {})
+            self._client.put_object(self._bucket, key, data, headers, crc64nvme=crc64nvme(data))
         except PreconditionFailed:
             return False
         return True
