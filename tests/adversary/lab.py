@@ -37,7 +37,6 @@ from fanout.request import parse as requests
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
-from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, EndPorts, StackFacts, StackPorts
 from fanout.work.roots import keep_out
@@ -170,10 +169,10 @@ class Lab:
         ledger = self._ledger(run_id, prefix, state, kept)
         opened: list[Tree] = []
 
-        def tree(end: str, plan: Plan) -> Tree:
+        def tree(end: str, plan: Plan) -> Tree | None:
             location, overwrite = getattr(plan.request, end), plan.request.overwrite
             if self.between_mounts and sees not in (end, "both"):
-                return UnseenTree(ledger, nonce, str(location))
+                return None
             if isinstance(location, S3Location):
                 headers = write_headers(plan.request.objects)
                 opened.append(
@@ -217,14 +216,16 @@ class Lab:
                 client, source, destination, whole_bytes=16_384, part_bytes=8192, overwrite=plan.request.overwrite
             )
 
+        def source(plan: Plan) -> Tree | None:
+            found, allowed = tree("source", plan), allowed_for(plan.request, StackAllows())
+            return None if found is None else with_given_attributes(found, plan.request.attributes, allowed)
+
         def release() -> None:
             for one in opened:
                 one.close()
 
         ends = EndPorts(
-            source=lambda plan: with_given_attributes(
-                tree("source", plan), plan.request.attributes, allowed_for(plan.request, StackAllows())
-            ),
+            source=source,
             destination=lambda plan: tree("destination", plan),
             copier=copier,
             release=release,

@@ -64,7 +64,7 @@ class LateWorld(PublishingWorld):
         context = super().context(state)
         destination = context.ends.destination
 
-        def late(plan: Plan) -> Tree:
+        def late(plan: Plan) -> Tree | None:
             self._moment(in_tasks=True)
             return destination(plan)
 

@@ -20,7 +20,7 @@ from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
 from fanout.ports.file_system import Fenced, fence_any, made_nothing
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 from fanout.request.filtering.pruning import Pruning
@@ -205,7 +205,7 @@ class MemoryTree:
             raise ItemError(Reason.NOT_EMPTY, "something is in it")
         self._entries.pop(entry.path, None)
 
-    def small_files_from(self, source: Tree) -> None:
+    def small_files_from(self, source: OpensEntries) -> None:
         """Here is no shorter way."""
 
     @property

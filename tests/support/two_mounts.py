@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import convert
 
@@ -13,8 +14,8 @@ from fanout.flow.walker import Walker, never
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.ports.store import WorkStore
-from fanout.ports.tree import Tree
-from fanout.staging.unseen_tree import UnseenTree
+from fanout.ports.tree import ReadTree
+from fanout.request.plan import Plan
 from fanout.work.context import Context
 from fanout.work.roots import keep_out
 from tests.support.definitions import definition
@@ -25,31 +26,35 @@ REQUEST: Json = {"source": "efs://data/in", "destination": "efs://archive/out"}
 MOUNTED = frozenset(step.function for step in STEPS.values() if step.mount)
 
 
+_Tree = TypeVar("_Tree", bound=ReadTree)
+
+
+def kept_out(context: Context, field: str, seen: Callable[[Plan], _Tree | None]) -> Callable[[Plan], _Tree | None]:
+    """The tree of an end as a function has it, which enters no root of the other end."""
+
+    def tree(plan: Plan) -> _Tree | None:
+        found = seen(plan)
+        return None if found is None else keep_out(field, found, plan, context.ledger)
+
+    return tree
+
+
 class Sides(World):
     """A world whose functions see one of its ends, or none."""
 
     def source_seen(self, state: str = "VerifyShard") -> Context:
         """An attempt of a function that sees the source alone."""
         context = self.context(state)
-        unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://archive/out")
-        seen = context.source
-        return context.with_trees(
-            lambda plan: keep_out("source", seen(plan), plan, context.ledger), lambda plan: unseen
-        )
+        return context.with_trees(kept_out(context, "source", context.ends.source), lambda _plan: None)
 
     def destination_seen(self, state: str = "VerifyShard") -> Context:
         """An attempt of a function that sees the destination alone."""
         context = self.context(state)
-        unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://data/in")
-        seen = context.destination
-        return context.with_trees(
-            lambda plan: unseen, lambda plan: keep_out("destination", seen(plan), plan, context.ledger)
-        )
+        return context.with_trees(lambda _plan: None, kept_out(context, "destination", context.ends.destination))
 
     def neither_seen(self, state: str = "VerifyShard") -> Context:
         """An attempt of a function that sees no mount."""
-        context = self.source_seen(state)
-        return context.with_trees(self.destination_seen(state).source, context.destination)
+        return self.context(state).with_trees(lambda _plan: None, lambda _plan: None)
 
     def context_of(self, function: str, state: str) -> Context:
         """The second mount's functions see the destination, the first one's the source."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
 from fanout.model.entry import Attributes, Entry, Found, Kind
-from fanout.ports.tree import Source, Tree
+from fanout.ports.tree import ReadTree, Source
 from fanout.request.parts.allowed_attributes import Allowed
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.work.processes.handed_over import HandedOver
@@ -18,7 +18,10 @@ AttributeRule = Callable[[Entry, Attributes], Attributes]
 _ALL = Allowed()
 
 
-def with_given_attributes(tree: Tree, given: GivenAttributes, allowed: Allowed = _ALL) -> Tree:
+_Tree = TypeVar("_Tree", bound=ReadTree)
+
+
+def with_given_attributes(tree: _Tree, given: GivenAttributes, allowed: Allowed = _ALL) -> _Tree:
     """The source of a run; the tree itself where the request gives no attributes and the stack allows all.
 
     What is allowed is decided last, so it holds for attributes of whatever origin.
@@ -26,7 +29,7 @@ def with_given_attributes(tree: Tree, given: GivenAttributes, allowed: Allowed =
     if not given.are_any and allowed.are_all:
         return tree
 
-    return cast("Tree", GivenTree(tree, partial(_given_and_allowed, given, allowed)))
+    return cast("_Tree", GivenTree(tree, partial(_given_and_allowed, given, allowed)))
 
 
 def _given_and_allowed(given: GivenAttributes, allowed: Allowed, entry: Entry, known: Attributes) -> Attributes:
@@ -41,7 +44,7 @@ class GivenTree(HandedOver):
     looks at no attributes but the source's.
     """
 
-    def __init__(self, tree: Tree, given: AttributeRule) -> None:
+    def __init__(self, tree: ReadTree, given: AttributeRule) -> None:
         self._tree, self._given = tree, given
         self.overlaps = tree.overlaps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from fanout.model.entry import Found, bare
 from fanout.model.errors import NotFound
 from fanout.model.location import S3Location
 from fanout.model.shard import Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -30,7 +30,7 @@ def with_computed(shard: Shard, context: Context) -> Context:
     if not (plan.request.course.compares and plan.request.computes_checksums):
         return context
     known = _sums(shard, plan, ledger)
-    source, destination = context.source, context.destination
+    source, destination = context.ends.source, context.ends.destination
     return context.with_trees(
         lambda plan: _telling(source(plan), known.get(SOURCE)),
         lambda plan: _telling(destination(plan), known.get(DESTINATION)),
@@ -55,14 +55,17 @@ def _sums(shard: Shard, plan: Plan, ledger: Ledger) -> dict[str, ComputedSums]:
     return found
 
 
-def _telling(tree: Tree, sums: ComputedSums | None) -> Tree:
-    return cast("Tree", ComputedTree(tree, sums)) if sums else tree
+_Tree = TypeVar("_Tree", bound=ReadTree)
+
+
+def _telling(tree: _Tree | None, sums: ComputedSums | None) -> _Tree | None:
+    return cast("_Tree", ComputedTree(tree, sums)) if sums and tree is not None else tree
 
 
 class ComputedTree:
     """A ``Tree`` to compare: an object that has the ETag of one that S3 computed a checksum of tells that checksum."""
 
-    def __init__(self, tree: Tree, sums: ComputedSums) -> None:
+    def __init__(self, tree: ReadTree, sums: ComputedSums) -> None:
         self._tree, self._sums = tree, sums
         self.overlaps = tree.overlaps
 

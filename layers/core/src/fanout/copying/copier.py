@@ -18,7 +18,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
-from fanout.ports.tree import EntryCopier, Source, Target, Tree
+from fanout.ports.tree import EntryCopier, OpensEntries, Source, Target, WritesEntries
 from fanout.request.parts.symlinks import Symlinks
 from fanout.shards.made_directories import SeenDirectory
 from fanout.work.overlapping import overlap_on
@@ -46,8 +46,8 @@ class Copier:
 
     def __init__(
         self,
-        source: Tree,
-        destination: Tree,
+        source: OpensEntries,
+        destination: WritesEntries,
         deadline: Deadline,
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,

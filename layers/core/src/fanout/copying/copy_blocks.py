@@ -17,7 +17,7 @@ from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, probl
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard, failed_block
 from fanout.ports.limiter import Limiter
-from fanout.ports.tree import BlockTarget, Source, Tree
+from fanout.ports.tree import BlockTarget, OpensEntries, Source
 from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.attempts import TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
@@ -56,7 +56,7 @@ def copy_blocks(shard: Shard, context: Context) -> TaskProgress:
 def move_blocks(
     shard: Shard,
     big: BigFile,
-    source_tree: Tree,
+    source_tree: OpensEntries,
     target: BlockTarget,
     blocks: Iterable[int],
     task: ShardTask,

@@ -22,7 +22,7 @@ from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree, WriteTree
 from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.shards.tasks.attempts import TaskProgress, note_throttling, noted
@@ -127,8 +127,8 @@ class _Linked(NamedTuple):
 
 def _copier(
     plan: Plan,
-    source: Tree,
-    destination: Tree,
+    source: ReadTree,
+    destination: WriteTree,
     deadline: Deadline,
     linked: _Linked | None,
     *,

@@ -16,7 +16,7 @@ from fanout.ledger.rows import made_from_row
 from fanout.model.entry import Entry, MadeEntry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.path_rules import PlainName, PlainNameOrNone
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parts.publish import version_place
 from fanout.request.plan import Plan
 
@@ -54,7 +54,7 @@ def version_before(ledger: Ledger) -> VersionBefore:
 
 
 def linked_from(
-    plan: Plan, before: VersionBefore, destination: Tree, ledger: Ledger, entries: Iterable[Entry]
+    plan: Plan, before: VersionBefore, destination: ReadTree, ledger: Ledger, entries: Iterable[Entry]
 ) -> Callable[[Entry], str | None]:
     """As ``Copier``'s ``same``: empty for one of ``entries`` that was linked, ``None`` for one that has to be copied.
 

@@ -9,7 +9,7 @@ from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Found, Kind, same_simple_etag
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.ports.limiter import NO_LIMITS, Limiter
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.verifying.sums.seen import content_difference, shared
 from fanout.verifying.verifier import Verifier, attributes_of, stored_sums
 
@@ -23,8 +23,8 @@ class SameContent:
 
     def __init__(
         self,
-        source: Tree,
-        destination: Tree,
+        source: ReadTree,
+        destination: ReadTree,
         deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         *,
@@ -82,7 +82,7 @@ class SameContent:
             return not tells_metadata(here).keys() <= tells_metadata(there).keys()
         return loses(names_of(entry.kind, here), here, there)
 
-    def _opened(self, tree: Tree, entry: Entry) -> tuple[bool, int]:
+    def _opened(self, tree: ReadTree, entry: Entry) -> tuple[bool, int]:
         source = tree.open(entry)
         try:
             data = source.read(0, entry.size)

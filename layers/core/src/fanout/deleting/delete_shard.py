@@ -18,7 +18,7 @@ from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
-from fanout.ports.tree import Tree
+from fanout.ports.tree import DeletingTree
 from fanout.shards.entry_report import report_done
 from fanout.shards.record import write_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
@@ -42,17 +42,15 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     """
     task = ShardTask("delete", "deleted", shard, context)
     plan, ledger = task.plan, task.ledger
-    destination = context.destination(plan)
+    tree = context.deleted_from(plan)
     entries = list(ledger.read_shard(shard))
     left = task.left(enumerate(entries), settled_indexes(shard, ledger))
-    tree = destination
     if plan.moves:
-        tree = context.source(plan)
-        look = leave if stays(shard) else look_at_copy(tree, destination, plan, ledger)
+        look = leave if stays(shard) else look_at_copy(tree, context.seen_destination(plan), plan, ledger)
     elif plan.request.between_mounts:
         look, left = noted_look(shard, entries, ledger), looked_at(shard, left, context.clock.now(), ledger)
     else:
-        bucket = destination if plan.request.destination.is_keyed else None
+        bucket = tree if plan.request.destination.is_keyed else None
         look = look_at_source(context.source(plan), plan, ledger, bucket)
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, -(-len(left) // tree.delete_batch)) or 1
@@ -97,7 +95,7 @@ def _same_file(left: NumberedExtras, index: int) -> bool:
     return bool(inode) and inode == left[index - 1][1].inode
 
 
-def deleter(look: LookAtSource, tree: Tree, denied: Reason) -> Callable[[NumberedExtras], dict[int, Outcome]]:
+def deleter(look: LookAtSource, tree: DeletingTree, denied: Reason) -> Callable[[NumberedExtras], dict[int, Outcome]]:
     """Return the function that deletes a batch and returns the outcomes by index; ``denied`` is why it may not."""
 
     def delete(batch: NumberedExtras) -> dict[int, Outcome]:

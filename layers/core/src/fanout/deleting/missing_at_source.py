@@ -13,7 +13,7 @@ from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.looking import found_now
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.verifying.moved import is_copy_of
 from fanout.work.roots import SOURCE_ROOT, identity_of
@@ -22,7 +22,7 @@ from fanout.work.roots import SOURCE_ROOT, identity_of
 LookAtSource = Callable[[Entry], ItemError | None]
 
 
-def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> LookAtSource:
+def look_at_source(source: ReadTree, plan: Plan, ledger: Ledger, bucket: ReadTree | None = None) -> LookAtSource:
     """Return a function that says why an extra stays: its name is at the source by now, or the source is unclear.
 
     If another directory replaced the source's root, every extra stays. ``bucket`` is the destination if it
@@ -44,12 +44,12 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     return look
 
 
-def same_root(source: Tree, ledger: Ledger) -> ItemError | None:
+def same_root(source: ReadTree, ledger: Ledger) -> ItemError | None:
     """Why nothing may be deleted: the root of the source is not the directory that it was; ``None`` where it is."""
     return _replaced(source, ledger.read(SOURCE_ROOT).identity)
 
 
-def _replaced(source: Tree, listed: str) -> ItemError | None:
+def _replaced(source: ReadTree, listed: str) -> ItemError | None:
     """The same of the root that is open now; costs no operation of NFS."""
     try:
         same = identity_of(source) == listed
@@ -68,8 +68,8 @@ def _appeared(held: Callable[[], Entry | None]) -> ItemError | None:
     return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.kind.value}")
 
 
-def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> Entry | None:
-    """The source's entry that keeps an extra. Raises as ``Tree.find``."""
+def _held(source: ReadTree, entry: Entry, bucket: ReadTree | None, *, follows: bool) -> Entry | None:
+    """The source's entry that keeps an extra. Raises as ``ReadTree.find``."""
     try:
         stored = found_now(source, entry.path)
     except ItemError:
@@ -84,7 +84,7 @@ def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> 
     return stored.entry
 
 
-def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
+def _stands_above(source: ReadTree, bucket: ReadTree, path: str) -> bool:
     """Whether the source has a file or symlink where a path has a directory that the bucket holds as object.
 
     The object shows that it was listed that way. A directory that became a file or symlink later does not show what
@@ -108,15 +108,15 @@ def _is_copy(here: Entry, there: Found) -> bool:
     return same and there.is_symlink == (here.kind is Kind.SYMLINK)
 
 
-def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) -> LookAtSource:
+def look_at_copy(source: ReadTree, destination: ReadTree | None, plan: Plan, ledger: Ledger) -> LookAtSource:
     """Return a function that says why an entry stays at the source: its copy is gone, or another one.
 
-    Between two mounts, where no function sees both, what the comparison found counts. Where another directory replaced
+    Where the destination is not seen, what the comparison found counts. Where another directory replaced
     the source's root, everything stays. Raises the errors of ``check``.
     """
     source.check(writing=False)
     replaced = same_root(source, ledger.whole_run()) if not plan.request.source.is_keyed else None
-    if plan.request.between_mounts:
+    if destination is None:
         return lambda _entry: replaced
     destination.check(writing=False)
     return lambda entry: replaced or _gone(destination, entry)
@@ -127,7 +127,7 @@ def leave(_entry: Entry) -> ItemError:
     return ItemError(Reason.NOT_COPIED, "")
 
 
-def _gone(destination: Tree, entry: Entry) -> ItemError | None:
+def _gone(destination: ReadTree, entry: Entry) -> ItemError | None:
     try:
         found = found_now(destination, entry.placed.path)
     except AccessDenied as error:

@@ -25,7 +25,7 @@ from fanout.model.outcome import TROUBLE, Reason
 from fanout.model.path_rules import parents_of
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import DeletingTree
 from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
@@ -78,13 +78,12 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     Raises ``Transient`` if the time ended before one was removed.
     """
     ledger = context.ledger
-    destination = context.destination(plan)
-    if destination.file_system is None and not plan.moves:  # a bucket has no shards of directories
+    tree = context.deleted_from(plan)
+    if tree.file_system is None and not plan.moves:  # a bucket has no shards of directories
         return _NOTHING_LEFT
-    tree = context.source(plan) if plan.moves else destination
     own = None
     if plan.moves:
-        own = look_at_copy(tree, destination, plan, ledger)
+        own = look_at_copy(tree, context.seen_destination(plan), plan, ledger)
     elif not plan.request.between_mounts:
         own = look_at_source(context.source(plan), plan, ledger)
     remove = remover(tree)
@@ -126,7 +125,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     if plan.moves:
         return {"removed": removed, "done": True}
     made, mended = made_directories(ledger), DIRECTORIES_MENDED
-    _, done = finish_directories(context, destination, deadline, made, mended)
+    _, done = finish_directories(context, context.destination(plan), deadline, made, mended)
     return {"removed": removed, "done": done}
 
 
@@ -140,7 +139,7 @@ def _stays(outcome: Outcome, reason: Reason) -> Outcome:
     return outcome.instead(reason, outcome.message)
 
 
-def remover(tree: Tree) -> Callable[[Entry], None]:
+def remover(tree: DeletingTree) -> Callable[[Entry], None]:
     """Return the function that removes a directory that is empty, or in a bucket the object of one.
 
     It raises ``ItemError`` with ``Reason.NOT_EMPTY`` for one that is not.

@@ -18,7 +18,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, Superseded, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries, WriteTree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
@@ -27,6 +27,7 @@ from fanout.shards.record import read_receipts
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.shards.tasks.outcome_writer import write_made
 from fanout.work.context import Context
+from fanout.work.other_mount import pinned_source
 from fanout.work.parallel import work_on
 
 
@@ -42,7 +43,7 @@ def assemble_big_files(
     if not begun:
         return 0, True
     ledger = context.ledger
-    source, destination = context.source(plan), context.destination(plan)
+    source, destination = pinned_source(plan, context), context.destination(plan)
     settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger, shard_id)}
     open_keys = [key for key in begun if key not in settled]
     if not open_keys:
@@ -69,7 +70,9 @@ def assemble_big_files(
     return len(rows), len(rows) == len(open_keys)
 
 
-def _assemble(big: BigFile, parts: list[Shard], context: Context, source: Tree, destination: Tree) -> Outcome:
+def _assemble(
+    big: BigFile, parts: list[Shard], context: Context, source: OpensEntries, destination: WriteTree
+) -> Outcome:
     receipts: dict[int, Receipt] = {}
     for part in parts:
         receipts |= read_receipts(part.id, context.ledger)

@@ -17,7 +17,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import FanoutError, ItemError, problem_of
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.shards.made_directories import MadeDirectory, read_made
 from fanout.shards.proven_places import ProvenPlaces
 from fanout.work.context import Context
@@ -38,7 +38,7 @@ DIRECTORIES_MENDED = ObjectKind("directories/mended.json", Position, by=("Remove
 
 def finish_directories(
     context: Context,
-    destination: Tree,
+    destination: ReadTree,
     deadline: Deadline,
     made: Mapping[str, int | None],
     position: ObjectKind[Position] = DIRECTORIES_SET,
@@ -90,7 +90,7 @@ def settable_at_once(made: MadeDirectory) -> bool:
     return made.implied or made.mode is None or made.mode & _PASSABLE == _PASSABLE
 
 
-def _set_last(ledger: Ledger, files: list[MadeFile], destination: Tree, places: ProvenPlaces) -> list[Unset]:
+def _set_last(ledger: Ledger, files: list[MadeFile], destination: ReadTree, places: ProvenPlaces) -> list[Unset]:
     last: dict[str, MadeDirectory] = {}
     for _, made in ahead(lambda file: read_directories(ledger, file), files, tuning.LEDGER_FILES_AHEAD):
         for one in made:
@@ -112,7 +112,7 @@ def depth_of(made: MadeDirectory) -> int:
     return made.path.count("/")
 
 
-def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
+def set_directories(destination: ReadTree, made: Iterable[MadeDirectory]) -> list[Unset]:
     """Set the attributes of directories, many at once; returns those that could not be set.
 
     Each is the one of its row's inode: whoever swaps names in a directory has neither mode nor owner of another set.
@@ -141,7 +141,7 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
     return [failure for _, failure in results if failure is not None]
 
 
-def _is_missing(destination: Tree, path: str) -> bool:
+def _is_missing(destination: ReadTree, path: str) -> bool:
     try:
         return destination.find(path) is None
     except (FanoutError, ItemError):

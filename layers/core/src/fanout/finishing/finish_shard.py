@@ -24,7 +24,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import Superseded
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.proven_places import ProvenPlaces
 from fanout.shards.tasks.shard_task import nothing_done
@@ -92,7 +92,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
 class _DirectorySetter:
     """Sets the directories of a shard and notes from time to time how far it is."""
 
-    def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: Tree) -> None:
+    def __init__(self, shard: FinishShard, progress: FinishProgress, context: Context, destination: ReadTree) -> None:
         self._shard, self._context, self._destination = shard, context, destination
         self._places = ProvenPlaces(context.ledger)
         self._set, self._closed = progress.set, list(progress.closed)

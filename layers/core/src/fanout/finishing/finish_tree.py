@@ -29,7 +29,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, ItemError, Superseded
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories, with_placed
 from fanout.shards.partitioned import LinkShard, is_partitioned, links_of
@@ -253,7 +253,7 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
 
 
 @contextmanager
-def _clearing(destination: Tree) -> Iterator[None]:
+def _clearing(destination: ReadTree) -> Iterator[None]:
     """Remove what is staged meanwhile: nothing is put in its place any more. What is left goes with the directory."""
     files = destination.file_system
     with ThreadPoolExecutor(1, thread_name_prefix="clear") as pool:
@@ -271,7 +271,7 @@ def _close(plan: Plan, context: Context, deletes: bool) -> None:
     if not deletes:
         withdraw(plan, context)
         _unmake_root(plan, context)
-    elif (files := context.destination(plan).file_system) is not None:
+    elif (files := context.destination_files(plan)) is not None:
         files.close_opened()  # a comparison that follows looks at modes
         files.clear()
 

@@ -20,7 +20,7 @@ from fanout.model.errors import ItemError, Superseded, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.file_system import FileSystem
 from fanout.ports.limiter import Limiter
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries, WriteTree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import write_places
@@ -29,6 +29,7 @@ from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_inde
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.turns.withdrawal import is_finished
 from fanout.work.context import Context
+from fanout.work.other_mount import pinned_source
 from fanout.work.parallel import side_by_side
 
 # Outcomes written at once: what a repeated task repeats at most.
@@ -46,7 +47,7 @@ def link_names(
     is left to the next task; it fails only if it was the first work of a task that ``has_whole_time``.
     """
     done = 0
-    source, destination = context.source(plan), context.destination(plan)
+    source, destination = pinned_source(plan, context), context.destination(plan)
     links = list(links)
     if links:
         end_copies(destination, context.ledger)
@@ -77,7 +78,7 @@ def link_names(
     return done, True
 
 
-def end_copies(destination: Tree, ledger: Ledger) -> None:
+def end_copies(destination: WriteTree, ledger: Ledger) -> None:
     """Have no attempt at a copy, however late it wakes up, put another file in the place of one that is linked to.
 
     The ledger is told first what is copied: nobody could copy it after this. In a bucket no name is linked.
@@ -139,8 +140,8 @@ class _Linker:
 
     def __init__(
         self,
-        source: Tree,
-        destination: Tree,
+        source: OpensEntries,
+        destination: WriteTree,
         deadline: Deadline,
         limiter: Limiter,
         left_out: Container[Reason],

@@ -18,7 +18,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError
 from fanout.model.segment import DestinationListing, Segment
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parts.publish import roots_in
 from fanout.request.plan import Plan
 from fanout.work.context import Context
@@ -86,7 +86,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
 class PublishedNotes:
     """The notes of the published trees that a segment's entries may belong to, by root."""
 
-    def __init__(self, destination: Tree, segment: Segment) -> None:
+    def __init__(self, destination: ReadTree, segment: Segment) -> None:
         self._destination = destination
         self._asked: set[str] = set()
         self.notes: dict[str, str] = {}
@@ -149,8 +149,6 @@ def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
     return ledger.read(keys.destination_listing_key(segment.id)).cut
 
 
-def noted_trees(segment: Segment, plan: Plan, ledger: Ledger) -> dict[str, str] | None:
-    """The notes of published trees as a function at the destination found them; ``None`` where this one looks."""
-    if not plan.request.between_mounts:
-        return None
+def noted_trees(segment: Segment, ledger: Ledger) -> dict[str, str]:
+    """The notes of published trees, by root, as ListDestination found them."""
     return ledger.read(keys.destination_listing_key(segment.id)).published

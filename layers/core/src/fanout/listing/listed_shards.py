@@ -10,12 +10,13 @@ from fanout.model.columns import FileColumns, Listed, count_and_bytes
 from fanout.model.entry import Entry
 from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Lot, Name, Shard, block_bytes_of
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import Packer
 from fanout.shards.round_records import ListedBigFile
 from fanout.work.context import Context
+from fanout.work.other_mount import begins_big_files
 
 _FILES = Lot()
 
@@ -99,10 +100,10 @@ class BegunBigFiles:
     A plan begins nothing.
     """
 
-    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: OpensEntries) -> None:
         self._begins, self._ledger = plan.request.course.writes, context.ledger
         self._name = f"{segment.id}-{context.nonce}-big"
-        self._source, self._destination = source, destination
+        self._source, self._destination = source, begins_big_files(plan, context)
         self.listed: list[ListedBigFile] = []
 
     def begin(self, entry: Entry) -> None:

@@ -23,7 +23,7 @@ from fanout.listing.naming.placement import Find, Placement
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.ports.looking import find_now
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 
 LOOKUPS_IN_FLIGHT = 32
 # Limits on work that waits for an earlier question: pairs and other work, and the files in it.
@@ -48,7 +48,7 @@ Question = Callable[[], Pair]
 Lookup = Callable[[], None]
 
 
-def found_for_listing(tree: Tree) -> Find:
+def found_for_listing(tree: ReadTree) -> Find:
     """``find`` of a source for a listing: where a directory of the path changed, the listing begins anew."""
 
     def find(path: str) -> Entry | None:
@@ -60,7 +60,7 @@ def found_for_listing(tree: Tree) -> Find:
     return find
 
 
-def found_at_destination(tree: Tree) -> Find:
+def found_at_destination(tree: ReadTree) -> Find:
     """``find`` of a destination: nothing where it cannot be looked at, and the copy says what is in its way."""
 
     def find(path: str) -> Entry | None:

@@ -15,12 +15,12 @@ from fanout.model.columns import Listed
 from fanout.model.entry import Entry
 from fanout.model.location import Location
 from fanout.model.segment import Prunes, Segment, cut
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.work.threads import pool_of_iterator
 
 
 def list_end(
-    tree: Tree, location: Location, segment: Segment, marks: Sequence[str], prunes: Prunes
+    tree: ReadTree, location: Location, segment: Segment, marks: Sequence[str], prunes: Prunes
 ) -> Iterator[Listed]:
     """The entries of an end, in pieces between the marks if it is keyed: a file system's listing reads ahead itself."""
     if not location.is_keyed:
@@ -29,10 +29,10 @@ def list_end(
     return listed_in_pieces(lambda piece: tree.list_columns(piece, prunes), cut(segment, inside))
 
 
-def of_source(listed: Iterator[Listed], source: Tree, location: Location) -> Iterator[Listed]:
+def of_source(listed: Iterator[Listed], source: ReadTree, location: Location) -> Iterator[Listed]:
     """The source's entries. Where a mount lists none, its root is looked at: a directory that is gone is not empty.
 
-    Raises the errors of ``Tree.check``.
+    Raises the errors of ``ReadTree.check``.
     """
     first = next(listed, None)
     if first is not None:

@@ -21,7 +21,7 @@ class SegmentTask:
     def __init__(self, segment: Segment, context: Context) -> None:
         self.plan = plan = context.ledger.read_plan()
         self.segment, self.context = segment, context.within(plan)
-        self.source, self.destination = self.context.source(plan), self.context.destination(plan)
+        self.source, self.destination = self.context.source(plan), self.context.seen_destination(plan)
         both = self.source, self.destination
         self.entries = SegmentEntries(plan, segment, self.context, *both)
         self.writer = self.entries.writer
@@ -30,7 +30,7 @@ class SegmentTask:
         wider_ns, ahead = wider_by(plan, context.ledger), ahead_of_runs(plan, self.context)
         self.proofs = Proofs(plan, self.earlier, *both, wider_ns, ahead)
         met = met_in("source", plan, context.ledger)
-        self._settler = Settler(self.entries, plan, self.proofs, self.destination, met)
+        self._settler = Settler(self.entries, plan, self.proofs, met)
 
     def queue(self) -> LookupQueue:
         """The queue in which pairs are decided and written, in the order in which they are listed."""

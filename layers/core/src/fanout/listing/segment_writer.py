@@ -13,7 +13,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Reason
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import Deletion, Name
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries
 from fanout.request.plan import Plan
 from fanout.shards.crowds import Crowds
 from fanout.shards.round_records import SegmentRecord, write_segment_record
@@ -24,12 +24,12 @@ from fanout.work.context import Context
 class SegmentWriter:
     """Collects the rows of one ListSegment, and what its record counts. ``SegmentEntries`` decides what they are."""
 
-    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: OpensEntries) -> None:
         self._segment, self._context = segment, context
         self._began = context.clock.now()
         self._outcomes = ListedOutcomes(plan, segment, context)
         self.settle, self.settle_files = self._outcomes.settle, self._outcomes.add_same
-        self._big_files = BegunBigFiles(plan, segment, context, source, destination)
+        self._big_files = BegunBigFiles(plan, segment, context, source)
         self._extras: list[Outcome] = []
         self.index = IndexWriter(plan, segment, context)
         self.sizes, self._crowds = Sizes(), Crowds()

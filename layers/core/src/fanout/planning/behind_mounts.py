@@ -97,7 +97,7 @@ def hold_to_kind(plan: Plan, context: Context) -> tuple[str, ...]:
     """
     request = plan.request
     kind = plan.kind_of(request.destination)
-    files = None if kind is None else context.destination(plan).file_system
+    files = None if kind is None else context.destination_files(plan)
     if kind is None or files is None or not request.course.writes:
         return ()
     if (kind.has_hard_links and request.backup_to is None) or files.has_hard_links() == kind.has_hard_links:

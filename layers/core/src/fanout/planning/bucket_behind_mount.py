@@ -24,7 +24,7 @@ from fanout.efs.measure import are_one_file_system
 from fanout.facts.mounts import S3_FILES
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import ACCESS_POINT_ALIAS, Location
-from fanout.ports.tree import Tree
+from fanout.ports.file_system import FileSystem
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from fanout.work.roots import DESTINATION_ROOT, SOURCE_ROOT
@@ -41,12 +41,12 @@ def find_bucket_behind_mount(plan: Plan, context: Context) -> bool:
     source, destination = request.source, request.destination
     if not request.course.deletes or source.store == destination.store:
         return False
-    for field, other, tree in (
-        ("source", "destination", context.source(plan)),
-        ("destination", "source", context.destination(plan)),
+    for field, other, files in (
+        ("source", "destination", context.source_files(plan)),
+        ("destination", "source", context.destination_files(plan)),
     ):
         end: Location = getattr(request, field)
-        if tree.file_system is None or not _may_show_a_bucket(end, tree, plan):
+        if files is None or not _may_show_a_bucket(end, files, plan):
             continue
         if _is_bucket_too(other, plan, context) and not all(_is_told(one, plan) for one in (source, destination)):
             problem = (
@@ -62,11 +62,10 @@ def _is_told(end: Location, plan: Plan) -> bool:
     return not end.bucket.endswith(ACCESS_POINT_ALIAS) and plan.shown_by(end) is not None
 
 
-def _may_show_a_bucket(end: Location, tree: Tree, plan: Plan) -> bool:
+def _may_show_a_bucket(end: Location, files: FileSystem, plan: Plan) -> bool:
     if plan.kind_of(end) is S3_FILES:
         return True
-    files = tree.file_system if end in plan.request.written_ends else None
-    return files is not None and not files.has_hard_links()
+    return end in plan.request.written_ends and not files.has_hard_links()
 
 
 def _is_bucket_too(other: str, plan: Plan, context: Context) -> bool:

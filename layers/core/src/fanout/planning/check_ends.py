@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.model.segment import Segment
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
 
-def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, Tree]:
+def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, ReadTree]:
     """Check the ends that lie on a mount which is seen from here, or those that lie in buckets.
 
     Returns the trees that were made ready to be written, by their fields.
     """
-    request, written = plan.request, dict[str, Tree]()
+    request, written = plan.request, dict[str, ReadTree]()
     source, destination = (
         _seen(end, tree, plan, on_mount=on_mount)
-        for end, tree in ((request.source, context.source), (request.destination, context.destination))
+        for end, tree in ((request.source, context.seen_source), (request.destination, context.seen_destination))
     )
     made_later = request.course.plans and on_mount  # a copy would make it
     if source is not None:
@@ -46,7 +47,7 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> dict[str, Tre
     return written
 
 
-def _unmake(written: Iterable[Tree]) -> None:
+def _unmake(written: Iterable[ReadTree]) -> None:
     """Remove what was made at an end where the other one is wrong: nothing has noted it yet."""
     for tree in written:
         if tree.file_system is not None:
@@ -54,15 +55,15 @@ def _unmake(written: Iterable[Tree]) -> None:
                 tree.file_system.finish()
 
 
-def _seen(end: Location, tree: Callable[[Plan], Tree], plan: Plan, *, on_mount: bool) -> Tree | None:
+_Seen = TypeVar("_Seen", bound=ReadTree)
+
+
+def _seen(end: Location, tree: Callable[[Plan], _Seen | None], plan: Plan, *, on_mount: bool) -> _Seen | None:
     """The tree of an end in a bucket, or on a mount; ``None`` where it is the other kind, or is not seen."""
-    if end.is_keyed is on_mount:
-        return None
-    found = tree(plan)
-    return None if on_mount and found.file_system is None else found
+    return None if end.is_keyed is on_mount else tree(plan)
 
 
-def _refuse_nothing(source: Tree, plan: Plan, ledger: Ledger) -> None:
+def _refuse_nothing(source: ReadTree, plan: Plan, ledger: Ledger) -> None:
     if next(iter(source.list(Segment(""))), None) is None and not _has_emptied_it(plan, ledger):
         remedy = "check it; if it may be empty, give --allow-empty-source, in a request allow_empty_source: true"
         raise InvalidRequest("source", f"{plan.request.source} holds nothing", remedy)

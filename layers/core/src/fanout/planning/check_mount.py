@@ -81,8 +81,8 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
     if next(context.ledger.now().keys(keys.SEGMENTS_DONE), None) is not None:
         return
     for end in plan.request.written_ends:
-        tree = context.source(plan) if end == plan.request.source else context.destination(plan)
-        if is_fenced(end) and tree.file_system is not None:
+        tree = context.seen_source(plan) if end == plan.request.source else context.seen_destination(plan)
+        if is_fenced(end) and tree is not None and tree.file_system is not None:
             with suppress(FanoutError, ItemError):  # the error that refuses the run is the one to tell
                 tree.file_system.finish()
                 tree.file_system.unmake(made_by_run(tree, context.ledger) if end == plan.request.destination else "")
@@ -95,8 +95,8 @@ def _note_roots(plan: Plan, context: Context, may_show_a_bucket: bool) -> None:
     """
     request, ledger = plan.request, context.ledger
     if request.on_mounts and not request.course.goes_back:
-        for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
-            if tree.file_system is not None:
+        for field, tree in (("source", context.seen_source(plan)), ("destination", context.seen_destination(plan))):
+            if tree is not None and tree.file_system is not None:
                 apart = are_apart(plan, ledger)
                 note_root(field, tree, ledger, apart=apart, may_show_a_bucket=may_show_a_bucket)
         if not request.between_mounts or not request.course.writes:
@@ -113,7 +113,7 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
         if plan.request.course.compares:
             recall_owners(plan, context.ledger)
         return ()
-    files = context.destination(plan).file_system
+    files = context.destination_files(plan)
     if files is None:
         return ()  # the function on the other side tries
     limitations = files.limitations()

@@ -35,7 +35,7 @@ from fanout.ledger import keys, run_places
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.model.segment import Segment
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.manifest import ManifestLocation
 from fanout.request.one_place import overlapping, same_place
 from fanout.request.plan import Plan
@@ -130,14 +130,14 @@ def _look_alike(plan: Plan, context: Context) -> bool:
     return first == second
 
 
-def _first_entries(tree: Tree, below: str) -> list[tuple[str, str, int]]:
+def _first_entries(tree: ReadTree, below: str) -> list[tuple[str, str, int]]:
     found = islice(tree.list(Segment("", below)), _ENTRIES_COMPARED)
     return [(entry.path.removeprefix(below), entry.etag, entry.changed_ns) for entry in found if entry.path != below]
 
 
 def mark_destination(plan: Plan, context: Context) -> None:
     """Of two mounts, mark the destination, where this function sees it. Last, as trying the mount clears the mark."""
-    destination = context.destination(plan).file_system if _is_marked(plan.request) else None
+    destination = context.destination_files(plan) if _is_marked(plan.request) else None
     if destination is not None:
         destination.mark()
 
@@ -147,7 +147,7 @@ def refuse_same_directory(plan: Plan, context: Context) -> None:
 
     First, so that a refused run fences nobody at the source.
     """
-    source = context.source(plan).file_system if _is_marked(plan.request) else None
+    source = context.source_files(plan) if _is_marked(plan.request) else None
     seen = source.marked() if source is not None else None
     if seen is not None:
         raise same_place(plan.request, "destination", seen)

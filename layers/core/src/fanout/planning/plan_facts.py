@@ -23,7 +23,7 @@ from fanout.planning.check_ends import check_ends, naming
 from fanout.planning.far_buckets import find_far
 from fanout.planning.first_round import first_round, versions_read
 from fanout.planning.quota import find_quota, within_quota
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parse import check_prices, parse_request
 from fanout.request.plan import Origin, Plan
 from fanout.request.request import Request, request_at
@@ -106,7 +106,7 @@ class PlanFacts(Facts):
         return find_named_index(self.near, self.context.ledger)
 
     @asked
-    def near_ends(self) -> Mapping[str, Tree]:
+    def near_ends(self) -> Mapping[str, ReadTree]:
         """Checks the ends in buckets of the stack's region, of a run that assumes no role."""
         return {} if self.near.request.assumed[0] else check_ends(self.near, self.context, on_mount=False)
 
@@ -158,7 +158,7 @@ class PlanFacts(Facts):
         return self.event.functions(self.plan)
 
     @cached_property
-    def ends(self) -> Mapping[str, Tree]:
+    def ends(self) -> Mapping[str, ReadTree]:
         """Checks the ends in buckets; of those in other regions, or with a role, the plan says how they are reached."""
         if self.plan.request.assumed[0] or self.plan.regions:
             return check_ends(self.plan, self.context, on_mount=False)

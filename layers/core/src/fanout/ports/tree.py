@@ -1,4 +1,4 @@
-"""The port of a tree: what the use cases need of each end of a transfer. ``FileSystem`` is what not every end has.
+"""The ports of a tree: what use cases read, write and delete at an end. ``FileSystem`` is what not every end has.
 
 Entry-level problems are raised as ``ItemError``; task-level ones as the errors
 of ``fanout.model.errors``. Adapters translate vendor errors once.
@@ -123,8 +123,19 @@ class BlockTarget(Protocol):
         """Remove what was written; never raises."""
 
 
-class Tree(Protocol):
-    """A tree of entries below one root."""
+class OpensEntries(Protocol):
+    """The source of a copy: entries that can be opened."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether ``open`` and ``Target.send`` ask a server and do not wait for it, so that a thread may ask again."""
+
+    def open(self, entry: Entry) -> Source:
+        """Open a file or symlink for reading."""
+
+
+class ReadTree(OpensEntries, Protocol):
+    """A tree of entries below one root, as a source is: listed, looked at and opened."""
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their ``sort_key``.
@@ -157,47 +168,8 @@ class Tree(Protocol):
         """
 
     @property
-    def overlaps(self) -> bool:
-        """Whether ``open`` and ``Target.send`` ask a server and do not wait for it, so that a thread may ask again."""
-
-    def small_files_from(self, source: Tree) -> SmallFiles | None:
-        """Copies small files from another tree to this one; ``None`` where only the general way leads."""
-
-    def open(self, entry: Entry) -> Source:
-        """Open a file or symlink for reading."""
-
-    def create(self, entry: Entry, attributes: Attributes) -> Target:
-        """Begin to write a file of ``entry.size`` bytes."""
-
-    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
-        """Begin a big file; returns the token by which every function finds it."""
-
-    def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
-        """A big file that was begun."""
-
-    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """Make the directory, and those above it, if they are not there; closed until ``set_attributes``."""
-
-    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """Make a symlink that holds ``target``, replacing a file or symlink."""
-
-    @property
-    def delete_batch(self) -> int:
-        """How many entries ``delete`` wants at once."""
-
-    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """Delete files, symlinks, specials or objects that still are what was listed (ETag, or size and mtime).
-
-        Of a source, which a move deletes from, the time at which the store says it last changed must be the listed one
-        too. Returns, by path, why others stay. A missing entry counts as deleted.
-        """
-
-    @property
     def file_system(self) -> FileSystem | None:
-        """The operations of a file system; ``None`` for a bucket, and where this function does not see the mount."""
-
-    def block_bytes(self, entry: Entry) -> int:
-        """The size in which ``create`` wants the entry's blocks."""
+        """The operations of a file system; ``None`` for a bucket."""
 
     def check(self, *, writing: bool) -> None:
         """Raise ``InvalidRequest`` or ``AccessDenied`` if the root cannot be read or written.
@@ -211,6 +183,66 @@ class Tree(Protocol):
 
     def close(self) -> None:
         """Release what is held open; the tree is not used after."""
+
+
+class BeginsBigFiles(Protocol):
+    """Begins files that several functions write."""
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """Begin a big file; returns the token by which every function finds it."""
+
+
+class WritesEntries(Protocol):
+    """The destination of a copy: entries that can be made in it."""
+
+    @property
+    def overlaps(self) -> bool:
+        """The same as ``OpensEntries.overlaps``."""
+
+    @property
+    def file_system(self) -> FileSystem | None:
+        """The same as ``ReadTree.file_system``."""
+
+    def small_files_from(self, source: OpensEntries) -> SmallFiles | None:
+        """Copies small files from another tree to this one; ``None`` where only the general way leads."""
+
+    def create(self, entry: Entry, attributes: Attributes) -> Target:
+        """Begin to write a file of ``entry.size`` bytes."""
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """Make the directory, and those above it, if they are not there; closed until ``set_attributes``."""
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """Make a symlink that holds ``target``, replacing a file or symlink."""
+
+    def block_bytes(self, entry: Entry) -> int:
+        """The size in which ``create`` wants the entry's blocks."""
+
+
+class WriteTree(ReadTree, WritesEntries, BeginsBigFiles, Protocol):
+    """A tree that is written, as a destination is; it is looked at before and after."""
+
+    def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
+        """A big file that was begun."""
+
+
+class DeletingTree(ReadTree, Protocol):
+    """A tree that a run deletes from: the destination of a sync, the source of a move."""
+
+    @property
+    def delete_batch(self) -> int:
+        """How many entries ``delete`` wants at once."""
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """Delete files, symlinks, specials or objects that still are what was listed (ETag, or size and mtime).
+
+        Of a source, which a move deletes from, the time at which the store says it last changed must be the listed one
+        too. Returns, by path, why others stay. A missing entry counts as deleted.
+        """
+
+
+class Tree(WriteTree, DeletingTree, Protocol):
+    """All of it, as each adapter has it. A use case asks for no more than it needs."""
 
 
 class WholeSource(ABC):

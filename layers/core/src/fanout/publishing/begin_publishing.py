@@ -12,7 +12,7 @@ from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.books import Count
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.ports.versions import Versions
 from fanout.publishing.kept_versions import VersionNote, newest_first
 from fanout.request.course import Mode
@@ -57,14 +57,14 @@ def keep_versions(plan: Plan, context: Context) -> None:
     if not request.course.copies:
         return
     if not plan.version:
-        tree = context.destination(plan)
+        tree = context.seen_destination(plan)
         _keep_versions("destination", request.destination, tree, request.mode, deletes=request.course.deletes_extras)
     if request.course.deletes_proven:
-        _keep_versions("source", request.source, context.source(plan), request.mode, deletes=True)
+        _keep_versions("source", request.source, context.seen_source(plan), request.mode, deletes=True)
 
 
-def _keep_versions(field: str, end: Location, tree: Tree, mode: Mode, *, deletes: bool) -> None:
-    if tree.file_system is None:
+def _keep_versions(field: str, end: Location, tree: ReadTree | None, mode: Mode, *, deletes: bool) -> None:
+    if tree is None or tree.file_system is None:
         return
     try:
         above, held = tree.file_system.published_above(), tree.find(f"{VERSIONS}/{PUBLISHER}") if deletes else None
@@ -132,7 +132,7 @@ def _others(plan: Plan, versions: Versions) -> tuple[str, ...]:
 
 def _versions(plan: Plan, context: Context) -> Versions | None:
     publish = plan.request.publish
-    files = context.destination(plan).file_system if publish is not None else None
+    files = context.destination_files(plan) if publish is not None else None
     return None if files is None or publish is None else files.versions(publish.link)
 
 

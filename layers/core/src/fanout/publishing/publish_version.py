@@ -64,7 +64,7 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
 
 
 def _publish(plan: Plan, context: Context) -> bool:
-    publish, files, ledger = plan.request.publish, context.destination(plan).file_system, context.ledger
+    publish, files, ledger = plan.request.publish, context.destination_files(plan), context.ledger
     assert publish is not None and files is not None  # the plan was refused otherwise
     versions = files.versions(publish.link)
     published = ledger.find(PUBLISHED)

@@ -28,7 +28,6 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
-from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.resuming import rules
@@ -81,16 +80,15 @@ class _Carrier:
         self._segment, self._context, self._earlier = segment, context, earlier
         self._known = EarlierOutcomes(earlier)
         self._verifies = plan.request.verifies_after is Verify.COPIED
-        self._apart = plan.request.between_mounts
         self._alone = plan.request.source.is_keyed or plan.request.manifest is not None
         self._look = look_at_held(plan, context)
-        self._destination: Tree = context.destination(plan)
-        self._source: Tree = context.source(plan)
+        self._destination = context.seen_destination(plan)
+        self._source = context.source(plan)
         self._began = began(earlier)
         self._find = found_for_listing(self._source)
         self._entries = SegmentEntries(plan, segment, context, self._source, self._destination)
         self._writer = self._entries.writer
-        ends = plan, segment, context.ledger, self._destination
+        ends = segment, context.ledger, self._destination
         self._to_files = not plan.request.destination.is_keyed
         there = directories_of(*ends) if self._to_files else None
         self._directories = DirectoryCarrier(segment, context, earlier, there)
@@ -242,7 +240,7 @@ class _Carrier:
             by = self._known.big_file_times.get(big.id, 0.0)
             self._settle(big.entry, outcome, differs=equal is False or too_large, by=by, proven=proven)
             return
-        if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
+        if self._destination is not None:  # else FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
         if part.counted and self._look is not None:
             self._look_and_copy([big.entry])

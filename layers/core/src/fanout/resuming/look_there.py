@@ -26,7 +26,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.segment import DestinationListing, Segment, cut
 from fanout.ports.looking import find_now
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.resuming import rules
 from fanout.shards.made_directories import made_from_row
@@ -40,7 +40,7 @@ LISTED_EACH = 4
 LISTED_AT_LEAST = 1_000
 
 
-def found_there(paths: Iterable[str], destination: Tree) -> dict[str, Entry]:
+def found_there(paths: Iterable[str], destination: ReadTree) -> dict[str, Entry]:
     """The entries that the destination holds at these paths; a path without one is missing there, or unreadable.
 
     One listing of the range takes a READDIR a directory, or a LIST a thousand keys. Where the range holds much else,
@@ -67,7 +67,7 @@ def _looked_up(paths: Sequence[str], find: Find) -> dict[str, Entry]:
     return {path: entry for path, entry in zip(paths, found, strict=True) if entry is not None}
 
 
-def pinned_anew(entries: Sequence[Entry], source: Tree) -> list[Entry]:
+def pinned_anew(entries: Sequence[Entry], source: ReadTree) -> list[Entry]:
     """Entries that could not be read, pinned to the ctime of now if size and mtime are as they were listed.
 
     Who gives permission moves the ctime. An object has an ETag, which permission does not change.
@@ -93,18 +93,18 @@ def list_or_look(segment: Segment, context: Context) -> Json:
     return noting_failure(_look, segment, context) if segment.carried else list_destination(segment, context)
 
 
-def look_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> FindThere:
-    """The look at the destination: at itself or, between two mounts, at what ``list_or_look`` found."""
-    if not plan.request.between_mounts:
+def look_of(segment: Segment, ledger: Ledger, destination: ReadTree | None) -> FindThere:
+    """The look at the destination: at itself or, where it is not seen, at what ``list_or_look`` found."""
+    if destination is not None:
         return partial(found_there, destination=destination)
     find = looked_up_there(segment, ledger).find
     return lambda paths: {path: entry for path in paths if (entry := find(path)) is not None}
 
 
-def directories_of(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> FindThere:
+def directories_of(segment: Segment, ledger: Ledger, destination: ReadTree | None) -> FindThere:
     """The same look for directories: they are few, and nothing is listed for them."""
-    if plan.request.between_mounts:
-        return look_of(plan, segment, ledger, destination)
+    if destination is None:
+        return look_of(segment, ledger, destination)
     return lambda paths: _looked_up(sorted(set(paths)), found_at_destination(destination))
 
 

@@ -14,7 +14,7 @@ from fanout.model.entry import MARGIN_NS, NOTHING_THERE, SECOND_NS, Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Name
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
@@ -74,7 +74,7 @@ class TakenOver:
         self,
         plan: Plan,
         entries: SegmentEntries,
-        source: Tree,
+        source: ReadTree,
         look: FindThere,
         since: ChangesSince,
         copy: Callable[[Entry, bool], None],

@@ -33,7 +33,6 @@ from fanout.request.plan import Plan
 from fanout.runtime.clients import check_sessions, client_for, far_buckets, make_work_store, objects_for, settings
 from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
-from fanout.staging.unseen_tree import UnseenTree
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import find_crew
@@ -130,21 +129,23 @@ def make_ends(ledger: Ledger, nonce: str, function: str) -> EndPorts:
     """The adapters of the source and the destination, as a function of that name has rights on them."""
     opened: list[Tree] = []
 
-    def tree(field: str, location: Location, plan: Plan) -> Tree:
+    def tree(field: str, location: Location, plan: Plan) -> Tree | None:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
         if plan.request.between_mounts and not is_seen:
-            return UnseenTree(ledger, nonce, str(location))
+            return None
         opened.append(keep_out(field, make_tree(field, location, plan, nonce, function), plan, ledger))
         return opened[-1]
+
+    def source(plan: Plan) -> Tree | None:
+        found = tree("source", plan.request.source, plan)
+        return None if found is None else with_given_attributes(found, plan.request.attributes, _allowed(plan))
 
     def release() -> None:
         for one in opened:
             one.close()
 
     return EndPorts(
-        source=lambda plan: with_given_attributes(
-            tree("source", plan.request.source, plan), plan.request.attributes, _allowed(plan)
-        ),
+        source=source,
         destination=lambda plan: tree("destination", plan.destination, plan),
         copier=lambda plan: make_entry_copier(plan, function),
         release=release,

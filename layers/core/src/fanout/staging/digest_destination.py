@@ -13,7 +13,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.shard import Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier
@@ -47,7 +47,7 @@ def digest_destination(shard: Shard, context: Context) -> Json:
     return task.progress(len(found)).answer
 
 
-def _checksum_there(entry: Entry, destination: Tree, verifier: Verifier) -> str:
+def _checksum_there(entry: Entry, destination: ReadTree, verifier: Verifier) -> str:
     if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.is_linkable:
         return ""
     try:
@@ -59,7 +59,9 @@ def _checksum_there(entry: Entry, destination: Tree, verifier: Verifier) -> str:
         return ""  # UnpackShard says what is wrong, if anything is
 
 
-def same_as_noted(shard: Shard, source: Tree, verifier: Verifier, context: Context) -> Callable[[Entry], str | None]:
+def same_as_noted(
+    shard: Shard, source: ReadTree, verifier: Verifier, context: Context
+) -> Callable[[Entry], str | None]:
     """The rule for ``Copier``: the checksum of an entry whose bytes the destination held when it was looked at."""
     ledger = context.ledger
     noted = read_checksums(keys.destination_id(shard.id), ledger)

@@ -94,7 +94,7 @@ def _pack_blocks(shard: Shard, context: Context) -> TaskProgress:
     big = ledger.read_big_file(shard.key)
     settled = settled_indexes(shard, ledger)
     wanted = [index for index in range(*shard.blocks) if index not in settled]
-    source = ConfirmedTree(context.source(task.plan), ledger)
+    source = ConfirmedTree(context.source(task.plan))
     target = StagedBlockTarget(ledger.staged(), shard.id)
     packing = replace(shard, id=keys.packed_id(shard.id))
     return move_blocks(packing, big, source, target, wanted, task)

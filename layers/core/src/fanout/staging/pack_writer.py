@@ -10,23 +10,25 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
+from fanout.ports.tree import OpensEntries
 from fanout.staging.packs import Chunk, Packed, packed_row
-from fanout.staging.unseen_tree import UnseenTree
 
 PACKS, BLOCKS, INDEX = "packs", "blocks", "index"
 # A note for each time that staged entries proved to be broken, so that they are not staged again without end.
 BROKEN = "broken"
 
 
-class PackWriter(UnseenTree):
+class PackWriter:
     """A tree to copy into that stages what it is given. An entry counts as staged when its index row is written.
 
     Objects have names that no other attempt uses, so the same shard may be staged twice at once.
     """
 
+    overlaps = False
+    file_system = None  # the function that sees it puts the entries there
+
     def __init__(self, staged: Ledger, shard_id: str, nonce: str, now: Callable[[], float]) -> None:
-        super().__init__(staged, nonce, "the destination")
-        self._staged, self._shard_id, self._now = staged, shard_id, now
+        self._staged, self._shard_id, self._nonce, self._now = staged, shard_id, nonce, now
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._sending = threading.BoundedSemaphore(tuning.PACKS_IN_FLIGHT)
@@ -47,6 +49,12 @@ class PackWriter(UnseenTree):
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         self.add(Packed(entry.path, crc64nvme(target, NO_BYTES), attributes), target)
+
+    def small_files_from(self, source: OpensEntries) -> None:
+        """See ``ports.tree.WritesEntries``; small files are staged together."""
+
+    def block_bytes(self, entry: Entry) -> int:
+        return tuning.BLOCK_BYTES
 
     def write_block(self, offset: int, data: bytes) -> Chunk:
         """Stage a block of a large file by itself."""

@@ -16,7 +16,6 @@ from fanout.model.outcome import Reason
 from fanout.ports.tree import WholeSource
 from fanout.staging.pack_writer import INDEX, PACKS
 from fanout.staging.packs import Packed, packed_from_row
-from fanout.staging.unseen_tree import UnseenTree
 
 
 def staged_entries(staged: Ledger, shard_id: str) -> dict[str, Packed]:
@@ -29,11 +28,12 @@ def staged_entries(staged: Ledger, shard_id: str) -> dict[str, Packed]:
     return found
 
 
-class PackedTree(UnseenTree):
+class PackedTree:
     """A tree to copy from whose entries are staged."""
 
+    overlaps = False
+
     def __init__(self, staged: Ledger, packed: Iterable[Packed]) -> None:
-        super().__init__(staged, "", "the source")
         self._packed = {one.path: one for one in packed}
         self._objects = StagedObjects(staged)
 

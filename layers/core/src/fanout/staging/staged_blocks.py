@@ -9,9 +9,8 @@ from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import NotFound, Transient
 from fanout.model.shard import BigFile, Receipt
-from fanout.ports.tree import Source, Tree, WholeSource
+from fanout.ports.tree import OpensEntries, Source, WholeSource
 from fanout.staging.pack_writer import BLOCKS
-from fanout.staging.unseen_tree import UnseenTree
 
 # A receipt's mark of a block that was staged; a block of zeros is not.
 STAGED = "staged"
@@ -46,11 +45,12 @@ class StagedBlockTarget:
         """See ``ports.tree.BlockTarget``; what is staged is removed with the shard's."""
 
 
-class ConfirmedTree(UnseenTree):
+class ConfirmedTree:
     """The source of staged blocks. Each block is pinned by itself, because no later step checks the whole file."""
 
-    def __init__(self, source: Tree, ledger: Ledger) -> None:
-        super().__init__(ledger, "", "the destination")
+    overlaps = False
+
+    def __init__(self, source: OpensEntries) -> None:
         self._source = source
 
     def open(self, entry: Entry) -> Source:
@@ -80,11 +80,12 @@ class _Confirmed:
         return zeros
 
 
-class StagedBlocksTree(UnseenTree):
+class StagedBlocksTree:
     """A tree that holds the staged blocks of one part of a big file."""
 
+    overlaps = False
+
     def __init__(self, staged: Ledger, shard_id: str, big: BigFile, receipts: dict[int, Receipt]) -> None:
-        super().__init__(staged, "", "the source")
         self._staged, self._shard_id, self._big = staged, shard_id, big
         self._receipts = receipts
         self.block_bytes_of_file = big.block_bytes

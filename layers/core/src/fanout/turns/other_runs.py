@@ -97,7 +97,7 @@ def fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> Non
         if other is not None:  # its staging directory is seen here: both mounts show one directory
             raise refusal(field, end, run_id, other.mode)
 
-    files = (context.source(plan) if is_source else context.destination(plan)).file_system
+    files = context.source_files(plan) if is_source else context.destination_files(plan)
     if files is not None:
         _meet_no_other(field, plan, end, files, context)
     if files is None:

@@ -19,7 +19,7 @@ def withdraw(plan: Plan, context: Context) -> None:
     Noted before, so that an attempt that comes after finds nothing left to write, and after, for SummariseTransfer.
     """
     context.ledger.mark(keys.FINISHED)
-    files = context.destination(plan).file_system
+    files = context.destination_files(plan)
     left = files.finish() if files is not None else ()
     if left:
         context.ledger.note("finish", left)
@@ -33,7 +33,7 @@ def withdraw_from_source(plan: Plan, context: Context) -> None:
     """
     ledger = context.ledger.whole_run()
     ledger.mark(keys.SOURCE_FINISHED)
-    files = context.source(plan).file_system
+    files = context.source_files(plan)
     left = files.finish() if files is not None else ()
     if left:
         ledger.note("source", left)

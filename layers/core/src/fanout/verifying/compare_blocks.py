@@ -18,7 +18,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, failed_block
-from fanout.ports.tree import Source, Tree
+from fanout.ports.tree import ReadTree, Source
 from fanout.shards.record import read_receipts, write_receipts
 from fanout.shards.tasks.attempts import TaskNotes, TaskProgress
 from fanout.shards.tasks.shard_task import ShardTask
@@ -181,7 +181,7 @@ def _checksums(
     return receipts, taken_over
 
 
-def _opened(tree: Tree, entry: Entry) -> tuple[Source, str]:
+def _opened(tree: ReadTree, entry: Entry) -> tuple[Source, str]:
     """The destination's file as it is now, if it has the size of the source, and its pin."""
     found = tree.find_stored(entry.path)
     if found is None:

@@ -20,7 +20,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.shards.found_sums import entry_digest, with_digests
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, ValueDifference, differences, lacks_attributes
 from fanout.verifying.moved import pin_of_copy
@@ -61,11 +61,11 @@ class Verifier:
 
     def __init__(
         self,
-        destination: Tree,
+        destination: ReadTree,
         deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         rules: Rules | None = None,
-        may_lack: Tree | None = None,
+        may_lack: ReadTree | None = None,
         *,
         certifies: bool = False,
         skips_symlinks: bool = False,
@@ -173,7 +173,7 @@ class Verifier:
             return None, ItemError(Reason.DESTINATION_CHANGED, "its ETag is not the listed one")
         return found, None
 
-    def look(self, tree: Tree, entry: Entry, found: Found | None) -> UnreadEnd:
+    def look(self, tree: ReadTree, entry: Entry, found: Found | None) -> UnreadEnd:
         """An entry of either tree; ``found`` is an answer about it that need not be asked for again.
 
         Looking and reading raise ``ItemError`` and ``TimeUp``.
@@ -187,11 +187,11 @@ class Verifier:
         seen = Seen(stored_sums(found), found.attributes) if found is not None and is_stored else Seen()
         return UnreadEnd(seen, lambda sums: self.read(tree, entry, sums))
 
-    def read_checksum(self, tree: Tree, entry: Entry) -> int:
+    def read_checksum(self, tree: ReadTree, entry: Entry) -> int:
         """The CRC64NVME of all bytes of an entry. Raises as ``read``."""
         return from_base64(self.read(tree, entry, {}).crc64nvme)
 
-    def read(self, tree: Tree, entry: Entry, wanted: Sums) -> Seen:
+    def read(self, tree: ReadTree, entry: Entry, wanted: Sums) -> Seen:
         """An entry whose bytes are read block by block, where the other end has stored checksums.
 
         Raises ``ItemError`` and ``TimeUp``.
@@ -237,7 +237,7 @@ def not_read(entry: Entry, reason: Reason, message: str) -> ComparedEntry:
     return ComparedEntry(outcome, has_names=bool(entry.inode))
 
 
-def attributes_of(tree: Tree, entry: Entry) -> Attributes:
+def attributes_of(tree: ReadTree, entry: Entry) -> Attributes:
     """The attributes of an entry, which is opened for it."""
     with closing(tree.open(entry)) as source:
         return source.attributes

@@ -18,7 +18,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
-from fanout.ports.tree import Source, Tree
+from fanout.ports.tree import ReadTree, Source
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.record import read_receipts, record_of, records, settled, write_outcomes
@@ -82,7 +82,7 @@ class _Reader:
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
         self._opened: list[Source] = []
 
-    def open(self, tree: Tree, entry: Entry) -> Source:
+    def open(self, tree: ReadTree, entry: Entry) -> Source:
         """An end, closed with this object."""
         self._opened.append(tree.open(entry))
         return self._opened[-1]
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _check_of_destination(
-    big: BigFile, received: dict[int, Receipt], destination: Tree, ledger: Ledger, reader: _Reader
+    big: BigFile, received: dict[int, Receipt], destination: ReadTree, ledger: Ledger, reader: _Reader
 ) -> CheckBlock:
     """Raises ``ItemError`` for a block that the destination does not hold as it was received."""
     found = destination.find_stored(big.entry.placed.path)

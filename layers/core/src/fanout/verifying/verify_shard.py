@@ -22,7 +22,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.shard import Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.shards.entry_report import report_done
 from fanout.shards.found_sums import both_digests, with_digests
 from fanout.shards.partitioned import link_differences
@@ -44,7 +44,7 @@ from fanout.work.parallel import work_on
 class SecondLook(Struct, frozen=True):
     """Takes proofs over where they still hold. ``links`` are the names that are grouped differently by now."""
 
-    destination: Tree
+    destination: ReadTree
     proofs: Mapping[str, EarlierProof]
     verifier: Verifier
     compare: Callable[[ToCompare], ComparedEntry]
@@ -111,7 +111,7 @@ def _verify_entries(shard: Shard, context: Context) -> TaskProgress:
     task = ShardTask("verify", "verified", shard, context)
     plan, ledger = task.plan, task.ledger
     rules = rules_of(plan, ledger)
-    may_lack = context.source(plan) if plan.request.left_out_unseen else None
+    may_lack = context.seen_source(plan) if plan.request.left_out_unseen else None
     certifies = plan.request.certificate and plan.request.course.compares
     skips = plan.request.symlinks.skips
     destination = context.destination(plan)
@@ -220,7 +220,7 @@ def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
     return frozenset(index for _, index, outcome in outcomes if is_to_verify(shard, outcome))
 
 
-def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, ToCompare]:
+def _both_ends(shard: Shard, ledger: Ledger, source: ReadTree, verifier: Verifier) -> dict[int, ToCompare]:
     def look_at(entry: Entry) -> Callable[[], UnreadEnd]:
         return lambda: source_look(entry, source, verifier)
 
@@ -228,7 +228,7 @@ def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -
     return {index: (entry, look_at(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
 
 
-def source_look(entry: Entry, source: Tree, verifier: Verifier) -> UnreadEnd:
+def source_look(entry: Entry, source: ReadTree, verifier: Verifier) -> UnreadEnd:
     """A source entry that is still the one that was listed."""
     if entry.kind is Kind.DIRECTORY:
         return verifier.look(source, entry, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -11,14 +12,16 @@ from msgspec.structs import replace
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
-from fanout.model.errors import NotFound, OutOfTime, Unreachable
+from fanout.model.errors import InvalidRequest, NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Behind, Described, Readings
+from fanout.model.location import Location
 from fanout.ports.aws import Entered, Execution, ExecutionReader, Meter, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
+from fanout.ports.file_system import FileSystem
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
 from fanout.ports.s3_services import S3Services
-from fanout.ports.tree import EntryCopier, Tree
+from fanout.ports.tree import DeletingTree, EntryCopier, ReadTree, Tree, WriteTree
 from fanout.ports.turns import Turns
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
@@ -48,6 +51,20 @@ def nothing(*_: object) -> None:
 def never(*_: object) -> bool:
     """False: two names are two buckets; trees hold connections, or live in this process alone."""
     return False
+
+
+def refuse_unseen(end: Location) -> InvalidRequest:
+    """The refusal of a function that needs an end on a mount that it lacks."""
+    return InvalidRequest("run.functions", f"this function does not see {end}", "start it from the state machine")
+
+
+_Tree = TypeVar("_Tree")
+
+
+def _seen(tree: _Tree | None, end: Location) -> _Tree:
+    if tree is None:
+        raise refuse_unseen(end)
+    return tree
 
 
 def bucket_owner_enforced(_plan: Plan) -> str:
@@ -120,11 +137,16 @@ class StackFacts(Struct, frozen=True, kw_only=True):
     state_machine: str = ""
 
 
+SourceOf = Callable[[Plan], DeletingTree | None]
+DestinationOf = Callable[[Plan], Tree | None]
+
+
 class EndPorts(Struct, frozen=True, kw_only=True):
     """The source and the destination of a run, and what connects them.
 
-    - The trees are made on first use, because most tasks need one or none. ``copier`` copies if one store holds both
-      trees. ``release`` closes the trees when the task ends: the process may run the next task.
+    - The trees are made on first use, because most tasks need one or none; ``None`` on a mount that this function does
+      not see. ``copier`` copies if one store holds both trees. ``release`` closes the trees when the task ends: the
+      process may run the next task.
     - ``forks``: whether both trees are mounts.
     - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
     - ``far_buckets`` tells the regions of those buckets that are not in the stack's. ``ownership`` tells the Object
@@ -133,8 +155,8 @@ class EndPorts(Struct, frozen=True, kw_only=True):
     - ``objects`` reads the manifest of a plan. ``s3_services`` are what S3 does by itself for a run.
     """
 
-    source: Callable[[Plan], Tree]
-    destination: Callable[[Plan], Tree]
+    source: SourceOf
+    destination: DestinationOf
     copier: Callable[[Plan], EntryCopier | None] = nothing
     release: Callable[[], None] = nothing
     forks: Callable[[Plan], bool] = never
@@ -186,15 +208,39 @@ class Context(Struct, frozen=True, kw_only=True):
     signer: Signer | None = None
     cut_short: bool = False
 
-    def source(self, plan: Plan) -> Tree:
-        """The tree that the run reads."""
+    def source(self, plan: Plan) -> ReadTree:
+        """The tree that the run reads. Raises ``InvalidRequest`` on a mount that this function does not see."""
+        return _seen(self.ends.source(plan), plan.request.source)
+
+    def destination(self, plan: Plan) -> WriteTree:
+        """The tree that the run writes; raises as ``source``."""
+        return _seen(self.ends.destination(plan), plan.request.destination)
+
+    def deleted_from(self, plan: Plan) -> DeletingTree:
+        """The tree that the run deletes from: the source of a move, else the destination; raises as ``source``."""
+        if plan.moves:
+            return _seen(self.ends.source(plan), plan.request.source)
+        return _seen(self.ends.destination(plan), plan.request.destination)
+
+    def seen_source(self, plan: Plan) -> ReadTree | None:
+        """The source; ``None`` on a mount that this function does not see."""
         return self.ends.source(plan)
 
-    def destination(self, plan: Plan) -> Tree:
-        """The tree that the run writes."""
+    def seen_destination(self, plan: Plan) -> WriteTree | None:
+        """The destination; ``None`` as above."""
         return self.ends.destination(plan)
 
-    def with_trees(self, source: Callable[[Plan], Tree], destination: Callable[[Plan], Tree]) -> Context:
+    def source_files(self, plan: Plan) -> FileSystem | None:
+        """The file system of the source; ``None`` for a bucket, and on a mount that this function does not see."""
+        tree = self.ends.source(plan)
+        return tree.file_system if tree is not None else None
+
+    def destination_files(self, plan: Plan) -> FileSystem | None:
+        """The file system of the destination; ``None`` as above."""
+        tree = self.ends.destination(plan)
+        return tree.file_system if tree is not None else None
+
+    def with_trees(self, source: SourceOf, destination: DestinationOf) -> Context:
         """This attempt with other trees."""
         return replace(self, ends=replace(self.ends, source=source, destination=destination))
 

@@ -17,6 +17,7 @@ the run lasts, and a difference would let a deletion in. Device numbers differ b
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -24,7 +25,7 @@ from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.one_place import same_place
 from fanout.request.plan import Plan
 from fanout.work.staged import recall_staged
@@ -48,7 +49,9 @@ DESTINATION_ROOT = ObjectKind("destination-root.json", Root, by=("CheckMount",))
 _KEYS = {"source": SOURCE_ROOT, "destination": DESTINATION_ROOT}
 
 
-def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, may_show_a_bucket: bool = False) -> None:
+def note_root(
+    field: str, tree: ReadTree, ledger: Ledger, *, apart: bool = False, may_show_a_bucket: bool = False
+) -> None:
     """Note which directory the root of an end is; a destination that is not there yet is none.
 
     Raises ``Transient`` for no answer.
@@ -64,7 +67,7 @@ def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, ma
     ledger.write(_KEYS[field], Root(identity, apart, may_show_a_bucket, made))
 
 
-def made_by_run(destination: Tree, ledger: Ledger) -> str:
+def made_by_run(destination: ReadTree, ledger: Ledger) -> str:
     """The first directory on the way to the destination's root that CheckMount made; empty where the root was there."""
     if destination.file_system is not None and destination.file_system.made_root:
         return destination.file_system.made_root
@@ -81,12 +84,15 @@ def refuse_one_root(plan: Plan, ledger: Ledger) -> None:
         raise same_place(plan.request, "destination", plan.request.source.place)
 
 
-def identity_of(tree: Tree) -> str:
+def identity_of(tree: ReadTree) -> str:
     """The identity of a tree's root; empty for a bucket. Raises ``ItemError``."""
     return tree.file_system.identity() if tree.file_system is not None else ""
 
 
-def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
+_Tree = TypeVar("_Tree", bound=ReadTree)
+
+
+def keep_out(field: str, tree: _Tree, plan: Plan, ledger: Ledger) -> _Tree:
     """The tree of an end, which enters no directory below its root that is the root of the other end.
 
     It raises ``InvalidRequest`` there. Nothing is kept out before the other end's function has noted its root. The tree

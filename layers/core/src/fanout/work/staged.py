@@ -11,12 +11,12 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import Staged
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 
 _KEYS = {"source": keys.SOURCE_STAGED, "destination": keys.STAGED}
 
 
-def note_staged(written: Mapping[str, Tree], ledger: Ledger) -> None:
+def note_staged(written: Mapping[str, ReadTree], ledger: Ledger) -> None:
     """Note the staging directories of the ends by their fields, as the check of these trees made them."""
     for field, tree in written.items():
         staged = tree.file_system.staged() if tree.file_system is not None else None
@@ -24,7 +24,7 @@ def note_staged(written: Mapping[str, Tree], ledger: Ledger) -> None:
             ledger.whole_run().write(_KEYS[field], staged)
 
 
-def recall_staged(field: str, tree: Tree, ledger: Ledger) -> None:
+def recall_staged(field: str, tree: ReadTree, ledger: Ledger) -> None:
     """Have a tree stage in the directory that the run has noted for its end."""
     if tree.file_system is not None:
         tree.file_system.recall(lambda: ledger.whole_run().find(_KEYS[field]))

@@ -109,7 +109,7 @@ def delete_listed(
     backup: Backup | None = None,
     at_source: OwnUnlinks | None = None,
 ) -> dict[str, ItemError]:
-    """See ``ports.tree.Tree.delete``. Between the look at an entry and its end somebody may still write to it.
+    """See ``ports.tree.DeletingTree.delete``. Between the look at an entry and its end somebody may still write to it.
 
     ``at_source`` is given where the tree is a source, which a move deletes from.
     """

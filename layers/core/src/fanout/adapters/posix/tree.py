@@ -32,7 +32,7 @@ from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import parent_of
 from fanout.model.segment import Prunes, Segment, no_pruning
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries
 
 
 class PosixTree(PosixFileSystem):
@@ -142,7 +142,7 @@ class PosixTree(PosixFileSystem):
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         return delete_listed(self._room, entries, self._backup, self._own_unlinks)
 
-    def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
+    def small_files_from(self, source: OpensEntries) -> PosixSmallFiles | None:
         """See ``ports.tree.Tree``; not where the source's symlinks are followed."""
         if not isinstance(source, PosixTree) or source._follow:
             return None

@@ -29,7 +29,7 @@ def start_bound(path: str) -> str:
 
 
 def cuts_of_keys(client: S3Client, bucket: str, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: as far as ``tuning.CUT_PROBES`` requests go, many at a time."""
+    """See ``ReadTree.cuts``: as far as ``tuning.CUT_PROBES`` requests go, many at a time."""
     survey = Survey(segment, ways)
     with ThreadPoolExecutor(tuning.CUT_PROBES_AT_ONCE, thread_name_prefix="probe") as threads:
         finder = _Finder(client, bucket, root, segment, threads)

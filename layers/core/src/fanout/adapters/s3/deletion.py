@@ -32,7 +32,7 @@ def delete_listed(
     *,
     at_source: bool = False,
 ) -> dict[str, ItemError]:
-    """See ``ports.tree.Tree.delete``: at most 1,000 objects.
+    """See ``ports.tree.DeletingTree.delete``: at most 1,000 objects.
 
     A HEAD tells those that changed, also where a server ignores the condition that each deletion carries:
     S3 deletes an object only if its ETag is still the one named.

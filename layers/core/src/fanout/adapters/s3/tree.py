@@ -30,7 +30,7 @@ from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
 from fanout.model.shard import block_bytes_of
-from fanout.ports.tree import Tree
+from fanout.ports.tree import OpensEntries
 from fanout.request.filtering.pruning import Pruning
 from fanout.request.options import Overwrite
 
@@ -187,7 +187,7 @@ class S3Tree:
         """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""
         return delete_listed(self._client, self._bucket, self._prefix, entries, at_source=self._is_source)
 
-    def small_files_from(self, source: Tree) -> None:
+    def small_files_from(self, source: OpensEntries) -> None:
         """See ``ports.tree.Tree``; a file is a request."""
 
     @property

@@ -9,7 +9,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.listing.deciding import clock_lead
 from fanout.listing.deciding.clock_lead import CLOCKS
 from fanout.model.errors import Throttled, Transient
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.request.proven_ends import Ends, ends_to_prove
 from fanout.work.context import Context
@@ -62,7 +62,7 @@ def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
     return cache(lambda: clock_lead.wider_ns(_ahead_of_runs(context.destination(plan), context)))
 
 
-def _ahead_of_runs(destination: Tree, context: Context) -> clock_lead.Ahead:
+def _ahead_of_runs(destination: ReadTree, context: Context) -> clock_lead.Ahead:
     before = int(context.clock.now() * 1e9)
     least, most = destination.clock_ns()
     return clock_lead.Ahead(least - int(context.clock.now() * 1e9), most - before)

@@ -18,7 +18,7 @@ from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.object_options import metadata_headers
 from fanout.request.options import Compare, Overwrite
 from fanout.request.parts.given_attributes import Mtime
@@ -41,8 +41,8 @@ class Proofs:
         self,
         plan: Plan,
         earlier: EarlierIndex,
-        source: Tree,
-        destination: Tree,
+        source: ReadTree,
+        destination: ReadTree | None,
         wider_ns: int,
         ahead_ns: Callable[[], int],
     ) -> None:
@@ -113,7 +113,8 @@ class Proofs:
         """Send one HEAD to each end that is a bucket. Raises ``Throttled`` or ``Transient`` if S3 does not answer."""
         try:
             here = None if ends is Ends.MOUNT_TO_S3 else self._source.find_stored(source.path)
-            there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)
+            tree = None if ends is Ends.S3_TO_MOUNT else self._destination
+            there = None if tree is None else tree.find_stored(destination.path)
         except _REFUSED:
             return Decision.COPY
         found = looked(

@@ -14,14 +14,14 @@ What is deleted is asked for the note again, whatever the source holds: see ``ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 
 from msgspec import MsgspecError, json
 
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, ItemError
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parts.publish import INSIDE_VERSIONS, PUBLISHER, Publisher, roots_in
 from fanout.request.plan import Plan
 
@@ -72,16 +72,15 @@ class PublishedTrees:
 NO_TREES = PublishedTrees(lambda _root: None, lambda _root: None)
 
 
-def published_trees(plan: Plan, source: Tree, destination: Tree, noted: Mapping[str, str] | None) -> PublishedTrees:
-    """The trees for a listing; ``noted`` are the notes that ListDestination found, where only it sees them."""
+def published_trees(plan: Plan, source: ReadTree, there: NoteOf) -> PublishedTrees:
+    """The trees for a listing; ``there`` reads the notes at the destination."""
     request = plan.request
     if request.destination.is_keyed or plan.version or request.course.compares or request.course.goes_back:
         return NO_TREES
-    there: NoteOf = noted.get if noted is not None else lambda root: note_in(destination, root)
     return PublishedTrees(there, lambda root: note_in(source, root))
 
 
-def note_in(tree: Tree, root: str) -> str | None:
+def note_in(tree: ReadTree, root: str) -> str | None:
     """The text of the publisher's note below a root; ``None`` where there is none, empty where it cannot be read."""
     try:
         entry = tree.find(f"{root}{INSIDE_VERSIONS}{PUBLISHER}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.listing.deciding.published import published_trees
+from fanout.listing.deciding.published import note_in, published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
 from fanout.listing.directories.parents import ImpliedDirectories, OpenDirectories
@@ -18,7 +20,7 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.model.shard import Name
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.turns.other_runs import met_in
@@ -28,9 +30,11 @@ from fanout.work.context import Context
 class SegmentEntries:
     """The entries of one segment: which are rejected, extra or unchanged, and which directories change with them."""
 
-    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+    def __init__(
+        self, plan: Plan, segment: Segment, context: Context, source: ReadTree, destination: ReadTree | None
+    ) -> None:
         self._request, self._segment, self._source = plan.request, segment, source
-        self.writer = SegmentWriter(plan, segment, context, source, destination)
+        self.writer = SegmentWriter(plan, segment, context, source)
         self._settle = self.writer.settle
         self._to_files = not plan.request.destination.is_keyed
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
@@ -41,14 +45,14 @@ class SegmentEntries:
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
         parents = may_be_left_out(plan, segment)
-        self.looks = seen_there(plan, segment, context.ledger, destination)
+        self.looks = seen_there(segment, context.ledger, destination)
         self._parents = ParentDirectories(plan, segment, context, source, self.looks.find) if parents else None
         # Filters narrow what the delete guard is about; without them it is about everything.
         self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
         # Whether entries that only the source holds must be ``seen`` too.
         self.counts_scope = self._scope is not None
-        noted = noted_trees(segment, plan, context.ledger)
-        self._published = published_trees(plan, source, destination, noted)
+        noted = partial(note_in, destination) if destination is not None else noted_trees(segment, context.ledger).get
+        self._published = published_trees(plan, source, noted)
         self._leaves = self._published.leaves if deletes else lambda _entry: False
         self._met = met_in("destination", plan, context.ledger)
 

@@ -10,12 +10,11 @@ from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide, with_overwrite
 from fanout.listing.deciding.proofs import Decide, Proofs
 from fanout.listing.deciding.segment_entries import SegmentEntries
-from fanout.listing.lookups import Pair, Question, found_at_destination
+from fanout.listing.lookups import Pair, Question
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
-from fanout.ports.tree import Tree
 from fanout.request.one_place import same_place
 from fanout.request.options import Compare, Overwrite
 from fanout.request.plan import Plan, compares_attributes
@@ -27,14 +26,12 @@ _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 class Settler:
     """Decides pairs, which may take requests, and settles them in listing order."""
 
-    def __init__(
-        self, entries: SegmentEntries, plan: Plan, proofs: Proofs, destination: Tree, met: StagingGuard | None = None
-    ) -> None:
+    def __init__(self, entries: SegmentEntries, plan: Plan, proofs: Proofs, met: StagingGuard | None = None) -> None:
         self._met = met
         self._entries, self._writer, self._proofs = entries, entries.writer, proofs
         self._publishes = bool(plan.version)
         self._conditions = plan.request.destination.is_keyed
-        self._find = found_at_destination(destination)
+        self._find = entries.looks.find
         self._missing = plan.missing
         self._skips_unseen = bool(plan.request.left_out_unseen)
         self._verifies = plan.request.course.compares

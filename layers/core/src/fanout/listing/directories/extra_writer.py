@@ -13,7 +13,7 @@ from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.request import Request, knows_extras
 from fanout.work.context import Context
 
@@ -26,7 +26,7 @@ def lists_extras(request: Request) -> bool:
 class ExtraWriter:
     """Collects extras. Directories get separate shards, because a directory is deleted only when it is empty."""
 
-    def __init__(self, request: Request, segment: Segment, context: Context, source: Tree) -> None:
+    def __init__(self, request: Request, segment: Segment, context: Context, source: ReadTree) -> None:
         self._segment, self._context, self._source = segment, context, source
         self._find = found_for_listing(source)
         self._on_files = not request.destination.is_keyed

@@ -22,7 +22,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.path_rules import is_unfinished, mode_without_owner, parents_of
 from fanout.model.segment import Segment
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.options import OnConflict
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import MadeDirectory
@@ -46,7 +46,7 @@ class ParentDirectories:
     With ``attributes.override`` each that keys imply, because no listing tells whether it has what the request gives.
     """
 
-    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, find_there: Find) -> None:
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: ReadTree, find_there: Find) -> None:
         self._segment, self._context = segment, context
         self._source, self._find = source, found_for_listing(source)
         self._find_there = find_there

@@ -28,7 +28,7 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import parents_of
 from fanout.model.segment import Row, Segment
 from fanout.ports.looking import find_now
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.work.parallel import ahead
 
@@ -44,7 +44,7 @@ TimeIsUp = Callable[[int], bool]
 class Lookups:
     """Looks up a row's path at both ends. Many threads look up at once."""
 
-    def __init__(self, plan: Plan, source: Tree, find_there: Find) -> None:
+    def __init__(self, plan: Plan, source: ReadTree, find_there: Find) -> None:
         request = plan.request
         self._filters = request.filters
         self._source, self._find_there = source, find_there
@@ -206,11 +206,13 @@ class Looks(Struct, frozen=True):
     rows: int = 0
 
 
-def seen_there(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> Looks:
-    """The looks at a segment's destination: at itself or, between two mounts, at what ListDestination found."""
-    if not plan.request.between_mounts or plan.request.manifest is None or segment.carried:
+def seen_there(segment: Segment, ledger: Ledger, destination: ReadTree | None) -> Looks:
+    """The looks at a segment's destination: at itself or, where it is not seen, at what ListDestination found."""
+    if destination is not None:
         return Looks(found_at_destination(destination))
-    return looked_up_there(segment, ledger)
+    if segment.manifest is not None:
+        return looked_up_there(segment, ledger)
+    return Looks(lambda path: looked_up_there(segment, ledger).find(path))  # of a listed segment no path is asked for
 
 
 def looked_up_there(segment: Segment, ledger: Ledger) -> Looks:

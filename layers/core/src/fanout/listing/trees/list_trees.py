@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from fanout.listing.budget import Budget
@@ -42,10 +42,15 @@ def list_trees(task: SegmentTask, queue: LookupQueue) -> tuple[list[Segment], li
         last = march(together.apart(pairs), TreeMarcher(task, queue, intake, places, budget))
         if last is not None:
             rest = rest_of(segment, last, places.above.snapshot())
-            # By the source's contents or, if there are few, by the destination's.
-            left = cut(rest, task.source.cuts(rest, rest.ways) or task.destination.cuts(rest, rest.ways))
+            left = cut(rest, _cuts(task, rest))
         intake.close(lambda directory: bool(left) or segment.ends_below(directory))
     return left, intake.matched.names
+
+
+def _cuts(task: SegmentTask, rest: Segment) -> Sequence[str]:
+    """Cuts by the source's contents or, if there are few, by the destination's."""
+    found = task.source.cuts(rest, rest.ways)
+    return found if found or task.destination is None else task.destination.cuts(rest, rest.ways)
 
 
 def _listings(task: SegmentTask) -> tuple[Callable[[], Iterator[Listed]], Callable[[], Iterator[Listed]]]:
@@ -54,7 +59,7 @@ def _listings(task: SegmentTask) -> tuple[Callable[[], Iterator[Listed]], Callab
     request, marks = plan.request, task.earlier.marks
     prunes = request.filters.prunes if request.filters.exclude else no_pruning
     here = partial(list_end, task.source, request.source, segment, marks, prunes)
-    if request.between_mounts:
+    if task.destination is None:
         return here, partial(listed_there, segment, task.context.ledger)
     return here, partial(list_end, task.destination, request.destination, segment, marks, prunes)
 

@@ -19,7 +19,7 @@ SAMPLE = 4096
 
 
 def cuts_of_directories(directories: Directories, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: at most ``tuning.CUT_PROBES`` directories are read, many at a time."""
+    """See ``ReadTree.cuts``: at most ``tuning.CUT_PROBES`` directories are read, many at a time."""
     survey = Survey(segment, ways)
     left = tuning.CUT_PROBES
 

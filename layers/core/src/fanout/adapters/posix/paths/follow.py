@@ -73,7 +73,7 @@ def _found(directories: Directories, root: str, path: str, *, made: bool, tells_
 
 @contextmanager
 def answered(path: str) -> Iterator[None]:
-    """Errors of looking up a path as those of ``Tree.find``; that there is nothing is an answer."""
+    """Errors of looking up a path as those of ``ReadTree.find``; that there is nothing is an answer."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
