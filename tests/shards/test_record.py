@@ -23,6 +23,7 @@ from fanout.shards.record import (
 )
 from fanout.shards.shard_results import shard_outcomes, shard_result, sums_of
 from tests.support.flow import World
+from tests.support.memory_store import MemoryStore
 
 RESULTS = st.sampled_from([Result.COPIED, Result.FAILED, Result.REJECTED])
 ATTEMPTS = st.lists(st.dictionaries(st.integers(0, 6), RESULTS, min_size=1), min_size=1, max_size=4)
@@ -97,3 +98,20 @@ def test_a_record_knows_its_shard_and_its_name_from_its_key() -> None:
     assert found.rows == "outcomes/shards/verified-s-0001/n7-0000.jsonl.gz"
     assert found.said("said by 0") == indexes_of(found.ranges) == {3, 4}
     assert record_of({}).entries == 0
+
+
+def test_the_rows_of_attempts_that_overlap_are_read_once() -> None:
+    world, read = World(), list[str]()
+
+    class Counting(MemoryStore):
+        def get(self, key: str) -> bytes:
+            read.append(key)
+            return super().get(key)
+
+    world.store = Counting()
+    for name in ("a", "b"):
+        write_outcomes("s", name, {0: outcome(0, Result.COPIED), 1: outcome(1, Result.FAILED)}, world.ledger)
+    read.clear()
+    result = shard_result(Shard("s", "k", 2, 2, 0.0), world.ledger)
+    assert result.results[Result.COPIED] == result.results[Result.FAILED] == Count(1, 1)
+    assert len([key for key in read if key.endswith(".jsonl.gz")]) == 2

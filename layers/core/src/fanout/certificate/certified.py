@@ -17,7 +17,7 @@ from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import Result
 from fanout.model.shard import Shard
 from fanout.shards.found_sums import Certified
-from fanout.shards.record import Record, are_disjoint, each_once, records
+from fanout.shards.record import Counted, add_up, records
 
 
 class Proof(Struct, frozen=True):
@@ -86,22 +86,21 @@ def sums_of_shards(shards: Iterable[Shard], ledger: Ledger) -> TreeSums:
     """The sums over shards of entries. Raises ``LedgerBroken`` for a record without its sums, or not whole."""
     sums = TreeSums()
     for shard in shards:
-        found = records(shard.id, ledger)
-        add_up = are_disjoint(found)
-        for record in found if add_up else ():
+        whole, counted = add_up(records(shard.id, ledger), ledger)
+        for record in whole:
             if record.certified is None:
                 raise ledger.broken(record.key, "holds no sums for a certificate")
             with ledger.decoding(record.key):
                 sums.merge(record.certified)
-        if not add_up:
-            _add_once(sums, shard, found, ledger)
+        if counted:
+            _add_each(sums, shard, counted, ledger)
     return sums
 
 
-def _add_once(sums: TreeSums, shard: Shard, found: list[Record], ledger: Ledger) -> None:
+def _add_each(sums: TreeSums, shard: Shard, counted: Iterable[Counted], ledger: Ledger) -> None:
     """Add what attempts that overlap found, each entry once."""
     entries = ledger.read_shard(shard)
-    for record, index, outcome in each_once(found, ledger):
+    for record, index, outcome in counted:
         sums.directories += _is_equal_directory(outcome)
         if outcome.certified is not None:
             with ledger.decoding(record.rows):

@@ -10,7 +10,7 @@ from fanout.deleting.guard import Scope, refusal
 from fanout.ledger import keys
 from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import Count, no_counts
+from fanout.model.books import Count
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import INFRASTRUCTURE, RunError
 from fanout.model.outcome import Result
@@ -19,7 +19,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.record import each_once, records
 from fanout.shards.round_records import RoundRecord, whole_listing
-from fanout.shards.shard_results import Absent, ShardResult, shard_outcomes, shard_result
+from fanout.shards.shard_results import Absent, ShardResult, shard_outcomes, shard_result, total_of
 
 
 class Deletions(Struct, frozen=True):
@@ -82,13 +82,7 @@ def ledger_of_deletion(ledger: Ledger) -> Ledger:
 def deletion_results(ledger: Ledger, absent: Absent) -> ShardResult:
     """The result of all shards to delete; an entry without an outcome is ``absent``. Nothing if no deletion began."""
     ledger = ledger_of_deletion(ledger)
-    results = no_counts()
-    failures: list[Outcome] = []
-    for shard in deletion_shards(ledger):
-        found = shard_result(shard, ledger, absent)
-        results = {result: results[result] + found.results[result] for result in Result}
-        failures += found.failures
-    return ShardResult(results, failures)
+    return total_of(shard_result(shard, ledger, absent) for shard in deletion_shards(ledger))
 
 
 def not_moved(plan: Plan, deleted: ShardResult, proven: Count | None) -> RunError | None:

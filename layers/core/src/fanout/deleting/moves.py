@@ -29,7 +29,7 @@ from fanout.model.outcome import Result
 from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import shards_of
-from fanout.shards.record import Proven, are_disjoint, each_once, records
+from fanout.shards.record import Proven, add_up, records
 from fanout.shards.round_records import rounds_done
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.moved import write_deletion, write_proven
@@ -102,10 +102,11 @@ def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
 def _proven(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
     """The entries that the attempts at a shard proved; where two overlap, they are written anew, each entry once."""
     found = records(shard.id, ledger)
+    whole, counted = add_up(found, ledger, _EQUAL)
+    if not counted:
+        return [record.proven for record in whole if record.proven is not None]
     proven = [record.proven for record in found if record.proven is not None]
-    if are_disjoint(found):
-        return proven
-    equal = {outcome.path for _, _, outcome in each_once(found, ledger, _EQUAL)}
+    equal = {outcome.path for _, _, outcome in counted}
     entries = {entry.path: entry for one in proven for some in one.shards for entry in ledger.read_shard(some)}
     return [write_proven(shard.id, "once", (entry for path, entry in entries.items() if path in equal), ledger)]
 

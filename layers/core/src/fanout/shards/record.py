@@ -8,7 +8,7 @@
 | entries that it proved equal             | in shards that the record names                       |
 
 What a record holds or names counts, each entry once: see ``each_once``. What no record names is nothing: an attempt
-that was lost before its record has found nothing. ``records`` and ``each_once`` are the only readers.
+that was lost before its record has found nothing. ``records``, ``each_once`` and ``add_up`` are the only readers.
 """
 
 from __future__ import annotations
@@ -203,11 +203,6 @@ def settled(found: Iterable[Record]) -> set[int]:
     return {index for record in found for index in indexes_of(record.ranges)}
 
 
-def are_disjoint(found: Iterable[Record]) -> bool:
-    """Whether no entry is in two of these records of one shard: only then do their sums add up."""
-    return disjoint(record.ranges for record in found)
-
-
 def rows_of(record: Record, ledger: Ledger) -> Iterator[tuple[int, Outcome]]:
     """The outcomes of one record, each with the index of its entry, whether they count or not."""
     for index, outcome in ledger.read_rows_as(record.rows, indexed_outcome_from_row, record.entries):
@@ -222,7 +217,7 @@ def each_once(found: Sequence[Record], ledger: Ledger, wanted: Collection[Result
     Attempts that ran at the same time may both have one: what was done counts before a failure, the first before
     others. Of records that show none of the ``wanted`` results no rows are read, unless two of them overlap.
     """
-    if are_disjoint(found):
+    if disjoint(record.ranges for record in found):
         for record in found:
             if wanted is None or any(record.results[result].entries for result in wanted):
                 for index, outcome in rows_of(record, ledger):
@@ -236,6 +231,18 @@ def each_once(found: Sequence[Record], ledger: Ledger, wanted: Collection[Result
             if known is None or known[2].result in TROUBLE:
                 best[index] = record, index, outcome
     yield from (one for one in best.values() if wanted is None or one[2].result in wanted)
+
+
+def add_up(
+    found: Sequence[Record], ledger: Ledger, wanted: Collection[Result] | None = None
+) -> tuple[Sequence[Record], list[Counted]]:
+    """The parts of a shard's records to add: those whose sums count as they are, and the outcomes of the others.
+
+    Where two records have the same entry, no sum of theirs counts: their rows show each entry once.
+    """
+    if disjoint(record.ranges for record in found):
+        return found, []
+    return [], list(each_once(found, ledger, wanted))
 
 
 def read_receipts(shard_id: str, ledger: Ledger) -> dict[int, Receipt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import Range, indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
-from fanout.model.books import Count, tally
+from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
 from fanout.model.entry_outcome import Outcome
 from fanout.model.outcome import TROUBLE, Reason, Result
@@ -20,8 +20,9 @@ from fanout.model.shard import Shard
 from fanout.shards.found_sums import BothDigests, both_digests
 from fanout.shards.record import (
     EXAMPLES,
+    Counted,
     Record,
-    are_disjoint,
+    add_up,
     each_once,
     example,
     records,
@@ -68,18 +69,20 @@ def unread_of(outcomes: Iterable[Outcome]) -> RecordSums:
 
 def sums_of(found: Sequence[Record], ledger: Ledger) -> RecordSums:
     """The sums of the records of one shard. Where two overlap, their rows show which of them has an entry."""
-    if are_disjoint(found):
-        return sum((_sums(record) for record in found), RecordSums())
+    return _sums_of(found, *add_up(found, ledger))
+
+
+def _sums_of(found: Sequence[Record], whole: Sequence[Record], outcomes: Sequence[Counted]) -> RecordSums:
+    sums = sum((_sums(record) for record in whole), RecordSums())
+    if not outcomes:
+        return sums
     counting: defaultdict[str, set[int]] = defaultdict(set)
-    compared = []
-    for record, index, outcome in each_once(found, ledger):
+    for record, index, _ in outcomes:
         counting[record.key].add(index)
-        if record.digests is not None:
-            compared.append(outcome)
-    sums = RecordSums(digests=both_digests(compared))
     for record in found:
         sums += replace(_sums(record, counting[record.key]), digests=BothDigests())
-    return sums
+    compared = both_digests(outcome for record, _, outcome in outcomes if record.digests is not None)
+    return sums + RecordSums(digests=compared)
 
 
 def _sums(record: Record, only: Collection[int] | None = None) -> RecordSums:
@@ -137,16 +140,31 @@ def shard_result(shard: Shard, ledger: Ledger, absent: Absent = SHARD_FAILED) ->
     An entry without an outcome is failed for the reason ``absent``: nothing that was listed is lost in silence.
     """
     found = records(shard.id, ledger)
-    lacking = list(_lacking(shard, found, ledger, absent))
-    if are_disjoint(found):
-        results = tally(lacking)
-        for record in found:
-            results = {result: count + record.results[result] for result, count in results.items()}
-        failures = [outcome for _, _, outcome in each_once(found, ledger, TROUBLE)] + lacking
-    else:
-        outcomes = [outcome for _, _, outcome in each_once(found, ledger)] + lacking
-        results, failures = tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE]
-    return ShardResult(results, failures, sum(record.seconds for record in found), sums_of(found, ledger))
+    whole, counted = add_up(found, ledger)
+    outcomes = [*(outcome for _, _, outcome in counted), *_lacking(shard, found, ledger, absent)]
+    results = _added([tally(outcomes), *(record.results for record in whole)])
+    failures = [outcome for _, _, outcome in each_once(whole, ledger, TROUBLE)]
+    failures += [outcome for outcome in outcomes if outcome.result in TROUBLE]
+    seconds = sum(record.seconds for record in found)
+    return ShardResult(results, failures, seconds, _sums_of(found, whole, counted))
+
+
+def total_of(found: Iterable[ShardResult]) -> ShardResult:
+    """The results of shards together."""
+    results = list(found)
+    return ShardResult(
+        _added(one.results for one in results),
+        [outcome for one in results for outcome in one.failures],
+        sum(one.seconds for one in results),
+        sum((one.sums for one in results), RecordSums()),
+    )
+
+
+def _added(counts: Iterable[Mapping[Result, Count]]) -> dict[Result, Count]:
+    added = no_counts()
+    for one in counts:
+        added = {result: count + one[result] for result, count in added.items()}
+    return added
 
 
 def result_of(outcomes: Collection[Outcome]) -> ShardResult:
