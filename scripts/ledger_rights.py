@@ -19,7 +19,7 @@ import fanout
 from fanout.flow.steps import STEPS
 from fanout.ledger import keys, run_places
 from fanout.ledger.kind import ObjectKind
-from fanout.ledger.sealing import PROVERS, SIGNER
+from fanout.ledger.sealing import Seals
 
 RUNS = run_places.RUNS
 _RUN = f"{RUNS}*/"
@@ -75,9 +75,9 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{run_places.REPORTS}*": ("ChecksumJob",),
 }
 # Who reads those. Each function reads what S3 computed, which is of no use to the others.
-_PROVERS = tuple(sorted({STEPS[state].function for state in (*PROVERS, SIGNER)}))
+_SEALERS = tuple(sorted({step.function for step in STEPS.values() if step.seals is not Seals.NOTHING}))
 READ_OUTSIDE: dict[str, tuple[str, ...]] = {
-    f"{run_places.SEALS}*": _PROVERS,
+    f"{run_places.SEALS}*": _SEALERS,
     f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer", "CheckMount", SHORT_WAY),
     f"{run_places.PROBES}*": ("PlanTransfer",),
     _STAGED: ("CopyShard",),

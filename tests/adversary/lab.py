@@ -155,7 +155,7 @@ class Lab:
             return ledger
         with self.conductor.paused():
             seal = find_seal(Ledger(self.store.plain, run_id))
-        return sealed_for(state, seal.prefix, ledger) if seal else ledger
+        return sealed_for(STEPS[state].seals, seal.prefix, ledger) if seal and state else ledger
 
     def context(
         self, run_id: str, prefix: str, client: S3Client, sees: str, state: str = "", kept: WorkStore | None = None

@@ -203,7 +203,7 @@ class World:
             account_id=ACCOUNT,
         )
         return attempt_of(
-            sealed_for(state, seal.prefix, self.ledger) if seal else self.ledger,
+            sealed_for(STEPS[state].seals, seal.prefix, self.ledger) if seal else self.ledger,
             self.clock,
             self.remaining_seconds,
             next(self.nonces),

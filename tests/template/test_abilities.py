@@ -10,7 +10,6 @@ import pytest
 
 from fanout.flow.evidence import Evidence
 from fanout.flow.steps import STEPS
-from fanout.ledger.sealing import PROVERS, SIGNER
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
 PACKAGE = REPO / "layers/core/src/fanout"
@@ -107,8 +106,7 @@ def test_only_who_proves_and_who_signs_may_read_the_secrets_of_runs() -> None:
     """What is to be certified is believed by a secret; whoever reads it could forge."""
     roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
     readers = {name.removesuffix("Role") for name, found in roles.items() if "SealPolicy" in found}
-    provers = {STEPS[state].function for state in PROVERS} - {"PlanTransfer"}
-    assert readers == provers | {SIGNER}
+    assert readers == {step.function for step in STEPS.values() if step.seals} - {"PlanTransfer"}
     allowed = {name for name, s in policies() if s["Effect"] == "Allow" and "seals/*" in str(s.get("Resource"))}
     assert allowed == {"SealPolicy", "AskRunsPolicy"}, "PlanTransfer makes it"
 

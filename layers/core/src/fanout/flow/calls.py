@@ -6,7 +6,7 @@ A call gets the use case, the event, the task's context and the stack. Use cases
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from msgspec import Struct
 from fanout.flow import events
 from fanout.flow.events import field
 from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
 from fanout.work.context import Context
 
 if TYPE_CHECKING:
@@ -176,6 +177,18 @@ def short_way(use_case: UseCase, event: Json, context: Context, stack: StackSett
 def asked_for(event: Json) -> str:
     run_id: str = field(event, "run_id")
     return run_id
+
+
+def only_mount(mounts: Collection[str]) -> str:
+    """The mount of a probe, whose functions see one. Raises ``InvalidRequest`` where there is none."""
+    for mount in mounts:
+        return mount
+    raise InvalidRequest("FANOUT_MOUNTS", "names no mount", "deploy the function with templates/probe.yaml")
+
+
+def plan_probe(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
+    mount = only_mount(stack.mounts)
+    return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
 
 
 def in_probe(use_case: UseCase, _event: Json, context: Context, stack: StackSettings) -> Json:

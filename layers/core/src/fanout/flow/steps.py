@@ -8,7 +8,7 @@ source's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from fanout.flow import calls, events
 from fanout.flow.calls import HandsBack, StackSettings, UseCase
 from fanout.flow.events import field
 from fanout.flow.evidence import Evidence, shown
+from fanout.ledger.sealing import Seals
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
@@ -45,6 +46,7 @@ class Step(Struct, frozen=True):
     - ``walks`` names the steps that its function carries out itself.
     - ``shares_out``: it divides its work among processes of its function.
     - ``evidence`` shows that its event is of an execution at work: see ``flow.evidence``.
+    - ``seals``: what it does with the seal of a run that is to be certified. All steps of a function do the same.
     """
 
     use_case: str
@@ -60,6 +62,7 @@ class Step(Struct, frozen=True):
     walks: tuple[str, ...] = ()
     shares_out: bool = False
     evidence: Evidence = Evidence.PLAN
+    seals: Seals = Seals.NOTHING
 
     def load(self) -> UseCase:
         """The use case; imports its module at the first call."""
@@ -122,12 +125,7 @@ def _plan(use_case: UseCase, event: Json, context: Context, stack: StackSettings
     return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
 
 
-def _plan_probe(use_case: UseCase, event: Json, context: Context, stack: StackSettings) -> Json:
-    mount = only_mount(stack.mounts)
-    return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
-
-
-S, D = Mount.SOURCE, Mount.DESTINATION
+S, D, P = Mount.SOURCE, Mount.DESTINATION, Seals.PROVES
 # What the short way does itself. Who deletes, proves, switches or signs is another function.
 WALKED = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree")
 STEPS = {
@@ -138,9 +136,10 @@ STEPS = {
         run_id=calls.asked_for,
         keeps=True,
         evidence=Evidence.REQUEST,
+        seals=P,
     ),
-    "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
-    "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
+    "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D, seals=P),
+    "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S, seals=P),
     "ShortWay": Step(
         "flow.short_way:take_short_way",
         "ShortWay",
@@ -150,7 +149,7 @@ STEPS = {
         shares_out=True,
         evidence=Evidence.EACH_STEP,
     ),
-    "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments"),
+    "TakeOver": Step("flow.short_way:take_over", "GatherSegments", acts_as="GatherSegments", seals=P),
     "ListSegment": Step(
         "resuming.carry_over:list_or_carry_over",
         "ListSegment",
@@ -158,6 +157,7 @@ STEPS = {
         calls.list_both_ends,
         calls.segment_by("listing.rounds:hand_segment_back"),
         shares_out=True,
+        seals=P,
     ),
     "ListDestination": Step(
         "resuming.look_there:list_or_look",
@@ -165,9 +165,10 @@ STEPS = {
         D,
         calls.list_segment,
         calls.segment_by("listing.rounds:leave_segment"),
+        seals=P,
     ),
-    "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather),
-    "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards", keeps=True),
+    "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather, seals=P),
+    "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards", keeps=True, seals=P),
     "RestoreObjects": Step(
         "restoring.restore_objects:restore_objects", "FinishTree", D, calls.go_on("restores"), answers=calls.with_shards
     ),
@@ -177,9 +178,9 @@ STEPS = {
     "CopyShard": replace(_shard("copying.copy_shard:copy_shard", "CopyShard", D), shares_out=True),
     "PackShard": _shard("staging.pack_shard:pack_shard", "CopyShard", S),
     "UnpackShard": _shard("staging.unpack_shard:unpack_shard", "CopyShard", D),
-    "DigestDestination": _shard("staging.digest_destination:digest_destination", "VerifyShard", D),
+    "DigestDestination": replace(_shard("staging.digest_destination:digest_destination", "VerifyShard", D), seals=P),
     "RecordShardFailure": Step(
-        "copying.record_shard_failure:record_shard_failure", "RecordShardFailure", call=calls.fail
+        "copying.record_shard_failure:record_shard_failure", "RecordShardFailure", call=calls.fail, seals=P
     ),
     "PaceCopy": Step(
         "pacing.pace_copy:pace_copy",
@@ -213,10 +214,13 @@ STEPS = {
         "deleting.remove_directories:remove_directories", "RemoveDirectories", D, calls.unless_broken, calls.not_done
     ),
     "BeginVerification": Step(
-        "verifying.begin_verification:begin_verification", "BeginVerification", call=calls.begin_verification
+        "verifying.begin_verification:begin_verification",
+        "BeginVerification",
+        call=calls.begin_verification,
+        seals=P,
     ),
-    "DigestShard": _shard("verifying.digest_shard:digest_shard", "VerifyShard", S),
-    "VerifyShard": _shard("verifying.verify_shard:verify_shard", "VerifyShard", D),
+    "DigestShard": replace(_shard("verifying.digest_shard:digest_shard", "VerifyShard", S), seals=P),
+    "VerifyShard": replace(_shard("verifying.verify_shard:verify_shard", "VerifyShard", D), seals=P),
     "PublishVersion": Step(
         "publishing.publish_version:publish_version",
         "FinishTree",
@@ -232,6 +236,7 @@ STEPS = {
         whole_run=True,
         keeps=True,
         evidence=Evidence.EXECUTION,
+        seals=Seals.SIGNS,
     ),
     "StartBatch": Step(
         "planning.start_batch:start_batch",
@@ -244,7 +249,7 @@ STEPS = {
     "PlanProbe": Step(
         "probe.plan_probe:plan_probe",
         "PlanProbe",
-        call=_plan_probe,
+        call=calls.plan_probe,
         run_id=calls.asked_for,
         evidence=Evidence.REQUEST,
     ),
@@ -284,13 +289,6 @@ def functions_of(plan: Plan, mounts: tuple[str, ...], offered: Sequence[Mapping[
     at_source = {"DeleteShard", "RemoveDirectories"} if request.course.deletes_proven else set()
     at_source |= {state for state in MOUNTING if STEPS[state].mount is Mount.SOURCE}
     return {state: (source if state in at_source else destination)[name] for state, name in MOUNTING.items()}
-
-
-def only_mount(mounts: Collection[str]) -> str:
-    """The mount of a probe, whose functions see one. Raises ``InvalidRequest`` where there is none."""
-    for mount in mounts:
-        return mount
-    raise InvalidRequest("FANOUT_MOUNTS", "names no mount", "deploy the function with templates/probe.yaml")
 
 
 def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:

@@ -3,8 +3,8 @@
 | who                                                          | the secret                                         |
 |--------------------------------------------------------------|----------------------------------------------------|
 | PlanTransfer                                                 | makes it, writes it below ``seals/``, seals with it |
-| ``PROVERS``: what lists, partitions and compares             | read it, seal with it, take nothing that lacks it  |
-| SummariseTransfer                                            | reads it, and demands it for what it signs         |
+| steps that prove: they list, partition and compare           | read it, seal with it, take nothing that lacks it  |
+| the step that signs                                          | reads it, and demands it for what it signs         |
 | every other function, and whoever may write below ``runs/``  | cannot read it                                     |
 
 The roles hold this (templates/policies.yaml).
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache
 
 from msgspec import Struct
@@ -26,24 +27,18 @@ from fanout.ledger.objects import Seal
 from fanout.model.document import Json
 
 SECRET_BYTES = 32
-# The states whose functions write what a certificate is made from.
-PROVERS = frozenset(
-    (
-        "PlanTransfer",
-        "CheckMount",
-        "CheckOtherMount",
-        "ListSegment",
-        "ListDestination",
-        "GatherSegments",
-        "PartitionShards",
-        "RecordShardFailure",
-        "BeginVerification",
-        "VerifyShard",
-        "DigestShard",
-        "DigestDestination",
-    )
-)
-SIGNER = "SummariseTransfer"
+
+
+class Seals(StrEnum):
+    """The part of a step in the seal of its run; each row of ``flow.steps`` has one.
+
+    - ``PROVES``: it writes what a certificate is made from.
+    - ``SIGNS``: it signs the certificate.
+    """
+
+    NOTHING = ""
+    PROVES = "proves"
+    SIGNS = "signs"
 
 
 class RunSeal(Struct, frozen=True):
@@ -68,15 +63,15 @@ def digest_of(row: Json) -> str:
     return hashlib.sha256(json.dumps(row, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def sealed_for(state: str, prefix: str, ledger: Ledger) -> Ledger:
-    """The ledger of a task of a state, in a run that is sealed below a prefix, empty for none.
+def sealed_for(seals: Seals, prefix: str, ledger: Ledger) -> Ledger:
+    """The ledger of a task of such a step, in a run that is sealed below a prefix, empty for none.
 
-    It seals where the state proves, and takes nothing there that the secret has not sealed. The signer reads as
+    It seals where the step proves, and takes nothing there that the secret has not sealed. The signer reads as
     everybody does, and demands the seal for what it signs (``demanding``).
     """
-    if not prefix or not (state in PROVERS or state == SIGNER):
+    if not prefix or seals is Seals.NOTHING:
         return ledger
-    return ledger.sealed(Seal(prefix, _secret_of(ledger), is_demanded=state in PROVERS))
+    return ledger.sealed(Seal(prefix, _secret_of(ledger), is_demanded=seals is Seals.PROVES))
 
 
 def demanding(ledger: Ledger) -> Ledger:

@@ -17,9 +17,9 @@ from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.place import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
-from fanout.flow.calls import StackSettings
+from fanout.flow.calls import StackSettings, only_mount
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.sealing import sealed_for
+from fanout.ledger.sealing import Seals, sealed_for
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
@@ -93,16 +93,18 @@ def make_context(
     sealed: str = "",
     kept: WorkStore | None = None,
     function: str = "",
+    seals: Seals = Seals.NOTHING,
 ) -> Context:
     """The context of one attempt, of the task of a state, that may take so many seconds.
 
-    ``sealed`` is the prefix below which the run seals its ledger, empty for none. ``kept`` is the ledger's place as a
+    ``sealed`` is the prefix below which the run seals its ledger, empty for none; ``seals`` is what the step does with
+    the seal. ``kept`` is the ledger's place as a
     function knows it that walks through several states; what changes during a run is read past it. ``function`` is
     the one at work: a role of another account gives it that function's rights.
     """
     clock, store = SystemClock(), make_work_store()
     nonce = secrets.token_hex(4)
-    ledger = sealed_for(state, sealed, Ledger(store if kept is None else kept, run_id, prefix))
+    ledger = sealed_for(seals, sealed, Ledger(store if kept is None else kept, run_id, prefix))
     here, executions = settings(), late(make_executions)
     return Context(
         ledger=ledger,
@@ -255,8 +257,6 @@ def _client_id() -> str:
 @contextmanager
 def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
     """The directory of a probe on the mount that this function sees."""
-    from fanout.flow.steps import only_mount
-
     mounts = settings().mounts
     directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
     try:

@@ -77,7 +77,7 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
     named.update({"state": state, "run_id": run_id, **_keys_of(event)})
     remaining = lambda_context.get_remaining_time_in_millis() / 1000
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
-        context = step.inside(make_context(run_id, prefix, remaining, state, sealed, function=step.function))
+        context = step.inside(make_context(run_id, prefix, remaining, state, sealed, None, step.function, step.seals))
         try:
             if step.shares_out and find_crew() is None:
                 goes_with_one_process()
@@ -104,7 +104,7 @@ def _begins(function: str, run_id: str, prefix: str, sealed: str, lambda_context
             _loaded(BEFORE[state])()
         remaining = lambda_context.get_remaining_time_in_millis() / 1000
         with observed(state, run_id, lambda_context):
-            context = make_context(run_id, prefix, remaining, state, sealed, kept, function)
+            context = make_context(run_id, prefix, remaining, state, sealed, kept, function, STEPS[state].seals)
             try:
                 yield context
             finally:
