@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fanout.ledger.keys import FINISHED
 from fanout.model.errors import InvalidRequest, Superseded
 from tests.support.local_user import AttackedWorld, attacked, did, given_away, read_by_user, requested
 from tests.support.memory_store import MemoryStore
@@ -118,6 +119,37 @@ def test_what_is_swapped_between_a_replacement_and_a_deletion_gets_nothing(mount
     assert (mount / "kept/moved/private/secret").read_text() == SECRET, "what was kept is there"
     assert (mount / "out/deep/private/secret").read_text() == SECRET, "and what could not be kept stays"
     nothing_is_read(mount)
+
+
+def pose(mount: Path) -> None:
+    """He makes the run's directory, or moves it away and makes one of its name."""
+    if (mount / "kept/run-1").exists():
+        os.rename(mount / "kept/run-1", mount / "kept/moved")
+    (mount / "kept/run-1").mkdir(0o777)
+
+
+@pytest.mark.parametrize(("deleted", "state"), [("deep", "RemoveDirectories"), ("", "FinishTree")])
+def test_the_last_state_that_writes_leaves_nothing_staged_where_the_backup_is_anothers(
+    mount: Path, deleted: str, state: str
+) -> None:
+    """An empty extra directory, or a further name that replaces a file, is the first that is to be kept."""
+    shutil.rmtree(mount / "out")
+    given_away(mount / "out")
+    for one in (mount / "in").rglob("secret"):
+        os.utime(one, ns=LONG_AGO)
+    if deleted:
+        shutil.copytree(mount / "in", mount / "out", dirs_exist_ok=True)
+        (mount / "out/extra").mkdir()
+    else:
+        os.link(mount / "in/private/secret", mount / "in/private/z")
+        (mount / "out/private").mkdir(0o700)
+        (mount / "out/private/z").write_text(SECRET)
+    world = run_of(mount, **{state: lambda: pose(mount)})
+    with pytest.raises(Superseded, match="/kept/run-1 in backup_to is "):
+        world.run(asked(mode="sync"))
+    assert world.done == [state]
+    assert not list((mount / "out").glob(".fanout*")), "nothing that is half-written stays"
+    assert not world.ledger.is_marked(FINISHED), "another attempt must not find the work done"
 
 
 def test_what_is_swapped_after_a_killed_attempt_gets_nothing_from_the_next(mount: Path) -> None:

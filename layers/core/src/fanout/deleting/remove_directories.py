@@ -34,7 +34,7 @@ from fanout.shards.record import write_outcomes
 from fanout.shards.shard_results import shard_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import has_left_source, is_finished, withdraw, withdraw_from_source
+from fanout.turns.withdrawal import clear, has_left_source, is_finished, withdraw, withdraw_from_source
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -55,8 +55,9 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
         return _NOTHING_LEFT
     try:
         answer = _remove_directories(plan, context)
-    except Superseded:
+    except Superseded as error:
         if not has_left(ledger):  # by another attempt at the same time
+            clear(context.source(plan) if plan.moves else context.destination(plan), error)
             raise
         return _NOTHING_LEFT
     if answer["done"]:

@@ -34,7 +34,7 @@ from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories, with_placed
 from fanout.shards.partitioned import LinkShard, is_partitioned, links_of
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import is_finished, was_finished, withdraw
+from fanout.turns.withdrawal import clear, is_finished, was_finished, withdraw
 from fanout.work.context import Context
 from fanout.work.facts import Facts, asked
 from fanout.work.parallel import ahead
@@ -176,8 +176,9 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
     """
     try:
         return _finish_tree(context, deletes, mapped)
-    except Superseded:
+    except Superseded as error:
         if not is_finished(context.ledger):  # by another attempt at the same time
+            clear(context.destination(context.ledger.read_plan()), error)
             raise
         return _answer(mapped, done=True)
 

@@ -121,7 +121,8 @@ class Superseded(FanoutError):
     """A later run has taken the right to write from this one, which writes nothing more. Never retried."""
 
     def __init__(self, run_id: str, what: str = "") -> None:
-        """``what`` happened, where it is known."""
+        """``what`` happened, where it is known: a place of the run is another's, so no attempt can go on."""
+        self.swapped = bool(what)
         who = what or "a later run that writes there, or somebody, removed its staging directory"
         super().__init__(f"the run {run_id} writes nothing more: {who}")
 

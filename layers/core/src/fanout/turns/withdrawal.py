@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.errors import Superseded
+from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.work.context import Context
@@ -24,6 +26,16 @@ def withdraw(plan: Plan, context: Context) -> None:
     if left:
         context.ledger.note("finish", left)
     context.ledger.mark(keys.WITHDRAWN)
+
+
+def clear(tree: Tree, error: Superseded) -> None:
+    """Remove what a run staged in a tree, for the last state that writes, if a place of the run was swapped.
+
+    Nothing is noted, so no other attempt takes the work for done. Where a later run took the right to write, it removed
+    what was staged; and an attempt that only came late leaves it to those at work.
+    """
+    if error.swapped and tree.file_system is not None:
+        tree.file_system.finish()
 
 
 def withdraw_from_source(plan: Plan, context: Context) -> None:
