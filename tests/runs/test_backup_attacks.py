@@ -144,7 +144,7 @@ def test_the_last_state_that_writes_leaves_nothing_staged_where_the_backup_is_an
         os.link(mount / "in/private/secret", mount / "in/private/z")
         (mount / "out/private").mkdir(0o700)
         (mount / "out/private/z").write_text(SECRET)
-    world = run_of(mount, **{state: lambda: pose(mount)})
+    world = attacked(mount, deeds={state: lambda: pose(mount)}, backup_to="kept/")
     with pytest.raises(Superseded, match="/kept/run-1 in backup_to is "):
         world.run(asked(mode="sync"))
     assert world.done == [state]
