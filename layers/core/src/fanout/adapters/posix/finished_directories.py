@@ -71,7 +71,7 @@ class FinishedDirectories:
                 found = os.fstat(descriptor)
                 if found.st_mode & 0o777 == stat.S_IRWXU:
                     require_place(found, entry)
-                    if entry.replaces:
+                    if entry.replaces and mode & 0o077:  # else it stays closed to all others
                         self._marks.require(self._root + entry.path, found, marked=True)
                     os.fchmod(descriptor, mode | found.st_mode & stat.S_ISGID)
         except (FileNotFoundError, NotADirectoryError):
