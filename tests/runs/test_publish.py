@@ -37,7 +37,7 @@ def test_a_first_run_publishes_a_whole_version(world: PublishingWorld) -> None:
     assert (summary["status"], summary["totals"]["copied"]["entries"]) == ("SUCCEEDED", 3)
     assert os.readlink(world.mount / "site/current") == "versions/v1"
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
-    assert world.versions() == [".published-v1", ".publisher", "v1"]
+    assert world.versions() == [".directories-v1", ".published-v1", ".publisher", "v1"]
     published = summary["published"]
     assert (published["version"], published["before"], published["link"]) == ("v1", "", "current")
 
@@ -242,4 +242,4 @@ def test_an_attempt_beside_the_one_that_switched_ends_as_done(world: PublishingW
     world.store.remove(["runs/v1/summary.json"])  # after it no attempt does anything
     world.switch()
     assert os.readlink(world.mount / "site/current") == "versions/v1"
-    assert world.versions() == [".published-v1", ".publisher", "v1"]
+    assert world.versions() == [".directories-v1", ".published-v1", ".publisher", "v1"]

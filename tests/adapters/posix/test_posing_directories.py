@@ -54,7 +54,7 @@ def test_versions_of_the_runs_user_alone_are_removed(mount: Path) -> None:
     old = thesis(mount / "site/versions", "v1")
     versions = tree.versions("current")
     versions.retire("v1")
-    assert versions.remove_retired(Deadline(time.monotonic, 1e18))
+    assert versions.remove_retired(Deadline(time.monotonic, 1e18)) == (True, ())
     assert not old.exists() and not list((mount / "site/versions").glob(".removed-*"))
 
 

@@ -24,7 +24,7 @@ def retired(tmp_path: Path) -> Path:
 
 
 def remove(above: int) -> bool:
-    return remove_retired(above, ".removed-v1", NEVER, lambda: None)
+    return remove_retired(above, ".removed-v1", "v1", NEVER, lambda: None).done
 
 
 def as_owner_alone(above: int) -> bool:
@@ -78,7 +78,7 @@ def test_without_time_it_stops_and_goes_on_later(tmp_path: Path) -> None:
     retired(tmp_path)
     above = os.open(tmp_path, DIRECTORY_FLAGS)
     try:
-        assert not remove_retired(above, ".removed-v1", PASSED, lambda: None)
+        assert not remove_retired(above, ".removed-v1", "v1", PASSED, lambda: None).done
         assert (tmp_path / ".removed-v1/a.txt").exists()
         assert remove(above)
     finally:

@@ -109,8 +109,8 @@ def test_the_rest_of_a_staging_directory_goes_while_it_is_held_and_all_of_it_lat
 
 def test_a_version_on_its_way_out_keeps_it_for_the_next_publisher(tmp_path: Path, above: int, held: set[str]) -> None:
     write(tmp_path / ".removed-v1", HELD, f"d/{HELD}", "d/e/file", f"d/e/f/{HELD}", "file")
-    assert remove_retired(above, ".removed-v1", NEVER, lambda: None)
+    assert remove_retired(above, ".removed-v1", "v1", NEVER, lambda: None).done
     assert {path.name for path in (tmp_path / ".removed-v1").rglob("*") if path.is_file()} == {HELD}
     held.clear()
-    assert remove_retired(above, ".removed-v1", NEVER, lambda: None)
+    assert remove_retired(above, ".removed-v1", "v1", NEVER, lambda: None).done
     assert os.listdir(tmp_path) == []

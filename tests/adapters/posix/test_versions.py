@@ -63,7 +63,7 @@ def test_a_version_goes_with_its_notes_and_the_published_one_and_what_no_run_beg
     versions.retire("v1")
     gone = [name for name in names(tmp_path) if name.startswith(".removed-v1-")]
     assert (len(gone), sorted(versions.noted())) == (1, ["v2"])
-    assert versions.remove_retired(NEVER)
+    assert versions.remove_retired(NEVER) == (True, ())
     assert names(tmp_path) == [".published-v2", "of-somebody", "v2"]
 
 
@@ -73,7 +73,7 @@ def test_a_version_that_an_earlier_removal_left_in_part_does_not_stand_in_the_wa
         (tmp_path / "site/versions" / name / "f").write_text("f")
     versions = published(tmp_path, "v2")
     versions.retire("v1")
-    assert versions.remove_retired(NEVER)
+    assert versions.remove_retired(NEVER) == (True, ())
     assert names(tmp_path) == [".published-v2", "v2"]
 
 

@@ -62,9 +62,9 @@ def test_a_version_whose_file_is_open_here_goes_with_the_next_removal(mounts: Mo
     write(mounts.a / ".removed-v1", "d/open", "d/e/file", "file")
     above = os.open(mounts.a, DIRECTORY_FLAGS)
     with (mounts.a / ".removed-v1/d/open").open():
-        assert remove_retired(above, ".removed-v1", NEVER, lambda: None)
+        assert remove_retired(above, ".removed-v1", "v1", NEVER, lambda: None).done
         assert [path.is_dir() for path in (mounts.a / ".removed-v1/d").iterdir()] == [False]
-    assert remove_retired(above, ".removed-v1", NEVER, lambda: None)
+    assert remove_retired(above, ".removed-v1", "v1", NEVER, lambda: None).done
     os.close(above)
     assert os.listdir(mounts.a) == []
 

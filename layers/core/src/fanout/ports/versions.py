@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from fanout.model.deadline import Deadline
 from fanout.model.entry import MadeEntry
+
+
+class Removal(NamedTuple):
+    """Whether versions that were taken away were removed in time, and the directories of others that were left."""
+
+    done: bool
+    left: tuple[str, ...] = ()
 
 
 class Versions(Protocol):
@@ -53,5 +60,14 @@ class Versions(Protocol):
     def retire(self, version: str) -> None:
         """Take a version away at once; one that the link names stays."""
 
-    def remove_retired(self, deadline: Deadline) -> bool:
-        """Remove the content of versions that were taken away; whether all of it was removed in time."""
+    def note_directories(self, version: str, made: Iterable[tuple[str, int | None]]) -> None:
+        """Note the directories that runs made in a version, which are removed with all that they hold.
+
+        Each by its inode, with the owner that it got; ``None`` for the user of the run.
+        """
+
+    def with_noted_directories(self) -> Collection[str]:
+        """The versions of which that was noted."""
+
+    def remove_retired(self, deadline: Deadline) -> Removal:
+        """Remove the content of versions that were taken away, but for directories that others moved into them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import json
 from msgspec.structs import replace
 
@@ -29,6 +31,7 @@ from fanout.publishing.kept_versions import (
     versions_to_go,
 )
 from fanout.publishing.look_at_version import look_at_version, runs_of
+from fanout.publishing.version_directories import note_directories, note_missing
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
 from fanout.turns.withdrawal import is_finished, withdraw
@@ -36,6 +39,8 @@ from fanout.work.context import Context
 
 # Chosen: more than this many runs do not end between two looks.
 _SHOWN_AT_MOST = 5
+# Chosen: directories of others that the note names.
+_NAMED = 5
 
 
 def publish_version(context: Context, *, broken: bool = False) -> Json:
@@ -76,15 +81,7 @@ def _publish(plan: Plan, context: Context) -> bool:
             return True
         ledger.write(PUBLISHED, published)
     try:
-        if not plan.request.course.goes_back:
-            now = context.clock.now()
-            going = versions_to_go(notes_of(versions), versions.unfinished(), plan.version, publish, now)
-            removed = [version for version in going if version not in published.removed]
-            for version in removed:
-                versions.retire(version)
-            published = replace(published, removed=[*published.removed, *removed])
-            ledger.write(PUBLISHED, published)
-        done = versions.remove_retired(context.deadline())
+        done = _remove_old(plan, publish, published, versions, context)
     except (
         AccessDenied,
         InvalidRequest,
@@ -100,6 +97,31 @@ def _publish(plan: Plan, context: Context) -> bool:
         except InvalidRequest as error:  # somebody put something else in the place of the link since
             ledger.note(keys.PUBLISH, [str(error)[:500]])
     return done
+
+
+def _remove_old(plan: Plan, publish: Publish, published: Published, versions: Versions, context: Context) -> bool:
+    """Take away the versions that are not kept and remove them; false where the time is up."""
+    ledger = context.ledger
+    if not plan.request.course.goes_back:
+        notes = notes_of(versions)
+        going = versions_to_go(notes, versions.unfinished(), plan.version, publish, context.clock.now())
+        removed = [version for version in going if version not in published.removed]
+        note_missing(removed, notes, versions, ledger)
+        for version in removed:
+            versions.retire(version)
+        ledger.write(PUBLISHED, replace(published, removed=[*published.removed, *removed]))
+    removal = versions.remove_retired(context.deadline())
+    if removal.left:
+        ledger.note("retired", [_said_of_left(removal.left)])
+    return removal.done
+
+
+def _said_of_left(left: Sequence[str]) -> str:
+    some = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else "")
+    return (
+        f"old versions hold directories that no run made, which were left with what they hold: {some}; move them to"
+        " where they belong, or remove them: the next run that publishes removes the rest"
+    )
 
 
 def _switched(plan: Plan, versions: Versions, context: Context) -> Published | None:
@@ -122,6 +144,7 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     held = found.books.by_result[Result.COPIED] + found.books.by_result[Result.UNCHANGED]
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
+    note_directories(plan, versions, ledger)
     # Where the link cannot be switched, the version is not noted as published either.
     note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own)
     _switch(note, versions, found_before.named)

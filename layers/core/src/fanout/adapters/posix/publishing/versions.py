@@ -7,6 +7,7 @@
 | ``.published-ID``         | the note of the run that published it: it was whole then          |
 | ``.publisher``            | whose versions these are                                          |
 | ``.removed-ID-...``       | a version on its way out                                          |
+| ``.directories-ID``       | the directories that runs made in it: see ``made_directories``    |
 | ``.fanout-staging-RUN``   | where a run stages, and its right to write                        |
 
 What becomes visible is made in the staging directory and moved out of it in one step, and a version that goes is moved
@@ -21,7 +22,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.errors import no_room_for_name
@@ -32,19 +33,20 @@ from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.fresh import names_now
 from fanout.adapters.posix.paths.looks import look_anew
 from fanout.adapters.posix.publishing.linking import made_of
+from fanout.adapters.posix.publishing.made_directories import NOTED, noted_bytes
 from fanout.adapters.posix.publishing.retired import remove_retired
+from fanout.adapters.posix.publishing.version_notes import read_note, read_whole
 from fanout.adapters.posix.staging import Staging
 from fanout.model.deadline import Deadline
 from fanout.model.entry import MadeEntry
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
+from fanout.ports.versions import Removal
 from fanout.request.parts.publish import PUBLISHER, VERSIONS
 
 _BEGUN = ".begun-"
 _NOTE = ".published-"
 _RETIRED = ".removed-"
 _READING = "reading"
-# Chosen: a note is some hundred bytes; one that somebody made larger is not read whole.
-_NOTE_BYTES = 64 * 1024
 
 
 class PosixVersions:
@@ -60,7 +62,7 @@ class PosixVersions:
         with self._translated("writing"), self._directories.hold(self._above) as above:
             with suppress(FileExistsError):
                 self._put(owner, lambda staged, name: _link(staged, name, above, PUBLISHER))
-            return _read(above, PUBLISHER)
+            return read_whole(above, PUBLISHER)
 
     def begin(self) -> None:
         with self._translated("writing"), self._directories.hold(self._above) as above:
@@ -95,7 +97,9 @@ class PosixVersions:
             if not noted:
                 return {}
             with self._directories.hold(self._above) as above:
-                return {name: _note_of(above, name) for name in sorted(noted) if _is_directory(above, name)}
+                return {
+                    name: read_note(above, f"{_NOTE}{name}") for name in sorted(noted) if _is_directory(above, name)
+                }
 
     def _names(self) -> list[str]:
         """All names in the directory of the versions; nothing before the first run publishes."""
@@ -169,19 +173,49 @@ class PosixVersions:
             self._staging.token.look()
             self._keep_others_names(above)
             self._directories.forget(f"{self._above}{version}/")
+            marks = [_NOTE, _BEGUN]
             if _is_directory(above, version):
                 _rename(above, version, staged, name)
                 _rename(staged, name, above, f"{_RETIRED}{version}-{secrets.token_hex(4)}")
-            for mark in (_NOTE, _BEGUN):
+            else:
+                marks.append(NOTED)
+            for mark in marks:
                 with suppress(FileNotFoundError):
                     os.unlink(f"{mark}{version}", dir_fd=above)
 
-    def remove_retired(self, deadline: Deadline) -> bool:
+    def note_directories(self, version: str, made: Iterable[tuple[str, int | None]]) -> None:
+        one_name(version)
+        with self._translated("writing"), self._directories.hold(self._above) as above:
+            data = noted_bytes(made)
+            self._put(data, lambda staged, name: _rename(staged, name, above, f"{NOTED}{version}"))
+
+    def with_noted_directories(self) -> Collection[str]:
+        with self._translated(_READING):
+            return {name.removeprefix(NOTED) for name in self._names() if name.startswith(NOTED)}
+
+    def remove_retired(self, deadline: Deadline) -> Removal:
         with self._translated("removing"), self._directories.hold(self._above) as above:
             retired = sorted(name for name in os.listdir(above) if name.startswith(_RETIRED))
-            if retired:
-                self._keep_others_names(above)
-            return all(remove_retired(above, name, deadline, self._staging.token.look) for name in retired)
+            if not retired:
+                return Removal(done=True)
+            self._keep_others_names(above)
+            left: list[str] = []
+            done = True
+            for name in retired:
+                if done:
+                    done, more = remove_retired(above, name, _version_of(name), deadline, self._staging.token.look)
+                    left += more
+            self._drop_notes(above, {_version_of(name) for name in retired})
+            return Removal(done, tuple(f"/{self._above}{one}" for one in left))
+
+    def _drop_notes(self, above: int, versions: Iterable[str]) -> None:
+        """Remove the notes of the directories of versions that are gone."""
+        names = os.listdir(above)
+        there = {*names, *(_version_of(name) for name in names if name.startswith(_RETIRED))}
+        for version in versions:
+            if version not in there:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{NOTED}{version}", dir_fd=above)
 
     def _keep_others_names(self, above: int) -> None:
         """Raise ``InvalidRequest`` where others than the run's user may give names to directories next to the versions.
@@ -243,6 +277,10 @@ class PosixVersions:
         return InvalidRequest("destination", problem, "move that away, or name another destination")
 
 
+def _version_of(retired: str) -> str:
+    return retired.removeprefix(_RETIRED).rpartition("-")[0]
+
+
 def _link(staged: int, staged_name: str, directory: int, name: str) -> None:
     try:
         os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)
@@ -255,24 +293,6 @@ def _link(staged: int, staged_name: str, directory: int, name: str) -> None:
 
 def _rename(staged: int, staged_name: str, directory: int, name: str) -> None:
     os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
-
-
-def _read(directory: int, name: str) -> bytes:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
-    try:
-        return os.read(descriptor, _NOTE_BYTES)
-    finally:
-        os.close(descriptor)
-
-
-def _note_of(above: int, version: str) -> bytes:
-    """A note as it is; nothing where somebody put a symlink or a directory in its place."""
-    try:
-        return _read(above, f"{_NOTE}{version}")
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENOENT):
-            raise
-        return b""
 
 
 def _is_directory(above: int, name: str) -> bool:
