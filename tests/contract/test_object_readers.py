@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from fanout.adapters.directory.objects import DirectoryObjects
+from fanout.adapters.directory.store import DirectoryWorkStore
 from fanout.adapters.s3.work_store import S3ObjectReader
 from fanout.model.errors import NotFound, PreconditionFailed
 from fanout.ports.aws import ObjectReader
@@ -15,12 +18,15 @@ from tests.support.memory_store import MemoryObjects
 Put = Callable[[bytes], None]
 
 
-@pytest.fixture(params=["memory", *SERVERS])
-def stored(request: pytest.FixtureRequest) -> tuple[ObjectReader, str, Put]:
+@pytest.fixture(params=["memory", "directory", *SERVERS])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ObjectReader, str, Put]:
     """A reader, a bucket, and what writes the key ``k`` in it."""
     if request.param == "memory":
         objects = MemoryObjects()
         return objects, "lists", lambda data: objects.put("lists", "k", data)
+    if request.param == "directory":
+        store = DirectoryWorkStore(str(tmp_path / "ledger"))
+        return DirectoryObjects(store, "ledger", MemoryObjects()), "ledger", lambda data: store.put("k", data)
     client = client_of(request.getfixturevalue(request.param))
     bucket = new_bucket(client)
 

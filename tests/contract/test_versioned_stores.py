@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from fanout.adapters.directory.store import DirectoryWorkStore
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.errors import PreconditionFailed
 from fanout.ports.store import Versioned, VersionedStore
@@ -15,10 +17,12 @@ from tests.support.memory_store import MemoryStore
 KEY = "locks/mounts/data.json"
 
 
-@pytest.fixture(params=["memory", *SERVERS])
-def store(request: pytest.FixtureRequest) -> VersionedStore:
+@pytest.fixture(params=["memory", "directory", *SERVERS])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> VersionedStore:
     if request.param == "memory":
         return MemoryStore()
+    if request.param == "directory":
+        return DirectoryWorkStore(str(tmp_path / "ledger"))
     client = client_of(request.getfixturevalue(request.param))
     return S3WorkStore(client, new_bucket(client))
 
