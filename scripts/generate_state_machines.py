@@ -1,4 +1,4 @@
-"""Writes statemachine/*.asl.json from the YAML beside it, and what ``flow.short_way`` walks; --check only compares.
+"""Writes statemachine/*.asl.json from the YAML beside it, and what ``flow`` walks; --check only compares.
 
 The YAML is the states language with these words more:
 
@@ -26,6 +26,7 @@ holds as `until`, such as the opening of the run's window. Tasks that resume at 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,11 @@ from scripts.draw_flow import drawing
 FOLDER = Path(__file__).resolve().parents[1] / "statemachine"
 DRAWING = FOLDER.parent / "docs" / "flow.svg"
 WALKED = FOLDER.parent / "layers/core/src/fanout/flow/transfer.json"
+EMBEDDED = FOLDER.parent / "layers/core/src/fanout/flow/embedded.json"
+# Words of the deployed machine alone.
+DEPLOYED = ("Comment", "TimeoutSeconds", "ResultWriter", "Label", "Resource", "JitterStrategy")
 # What a walk in one function does not heed: the ordinary way has the retries, and catches.
-NOT_WALKED = ("Comment", "Retry", "Catch", "TimeoutSeconds", "ResultWriter", "Label", "Resource")
+NOT_WALKED = (*DEPLOYED, "Retry", "Catch")
 NAMES = ("transfer", "probe")
 # Of a function of which Lambda tells nothing; one that takes its time is ended by its own time-out, FunctionSeconds.
 OF_TASKS = {"TimeoutSeconds": 1_830, "Retry": "standard"}
@@ -170,17 +174,33 @@ def _catcher(errors: str, to: str | Json) -> Json:
 
 def walked(machine: Json) -> str:
     """The machine as one function walks it, a line for each state."""
-    states = {name: _bare(state) for name, state in machine["States"].items() if name != machine["StartAt"]}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(state, ensure_ascii=False)}" for name, state in states.items())
-    return f'{{"States": {{\n{lines}\n}}}}\n'
+    states = {name: _bare(state, NOT_WALKED) for name, state in machine["States"].items() if name != machine["StartAt"]}
+    return f'{{"States": {{\n{_lines(states)}\n}}}}\n'
 
 
-def _bare(value: Any) -> Any:
+def embedded(machine: Json) -> str:
+    """The whole machine as the engine on one machine walks it, a line for each state: functions by their names."""
+    states = {name: _bare(state, DEPLOYED) for name, state in machine["States"].items()}
+    text = f'{{"StartAt": {json.dumps(machine["StartAt"])}, "States": {{\n{_lines(states)}\n}}}}\n'
+    return re.sub(r"\$\{(\w+)FunctionArn\}", r"\1", text)
+
+
+def _lines(states: Json) -> str:
+    return ",\n".join(f"{json.dumps(name)}: {json.dumps(state, ensure_ascii=False)}" for name, state in states.items())
+
+
+def _bare(value: Any, without: tuple[str, ...]) -> Any:
     if isinstance(value, list):
-        return [_bare(one) for one in value]
+        return [_bare(one, without) for one in value if not _is_of_lambda(one)]
     if not isinstance(value, dict):
         return value
-    return {name: _bare(one) for name, one in value.items() if name not in NOT_WALKED}
+    return {name: _bare(one, without) for name, one in value.items() if name not in without}
+
+
+def _is_of_lambda(retrier: Any) -> bool:
+    """Whether it is a retrier of errors that only the service Lambda has."""
+    errors = retrier.get("ErrorEquals", ()) if isinstance(retrier, dict) else ()
+    return bool(errors) and all(one.startswith("Lambda.") for one in errors)
 
 
 def main(arguments: list[str]) -> int:
@@ -188,6 +208,7 @@ def main(arguments: list[str]) -> int:
     written = {FOLDER / f"{name}.asl.json": _text(definition(name)) for name in NAMES}
     written[DRAWING] = drawing(flow("transfer"))
     written[WALKED] = walked(definition("transfer"))
+    written[EMBEDDED] = embedded(definition("transfer"))
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         if stale:

@@ -11,7 +11,7 @@ import pytest
 
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.model.errors import AccessDenied
-from fanout.runtime import bootstrap
+from fanout.runtime import ends
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
 from tests.support.wire import SOURCE, TARGET, Wire, said
@@ -63,7 +63,7 @@ def test_each_request_to_a_bucket_says_it(wire: Wire, s3: Any, tmp_path: Path) -
 def test_a_copy_inside_s3_says_it_of_both_ends(wire: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(s3)
     in_parts = partial(S3EntryCopier, whole_bytes=1_000_000, part_bytes=5 * 1024 * 1024)
-    monkeypatch.setattr(bootstrap, "S3EntryCopier", in_parts)
+    monkeypatch.setattr(ends, "S3EntryCopier", in_parts)
     wire.flow.run("a", {"source": f"s3://{SOURCE}/in/", "destination": f"s3://{TARGET}/a/", **OPTIONS})
     copies = [one for one in wire.of(TARGET) if "x-amz-copy-source" in one.headers]
     assert {operation_of(one) for one in copies} == {"CopyObject", "UploadPartCopy"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.runtime import bootstrap
+from fanout.runtime import ends
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
 from tests.support.wire import SOURCE, TARGET, Wire, said
@@ -70,7 +70,7 @@ def test_inside_s3_it_stands_over_what_goes_along_and_a_verification_expects_it(
     wire: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch, whole_bytes: int
 ) -> None:
     in_parts = partial(S3EntryCopier, whole_bytes=whole_bytes, part_bytes=5 * 1024 * 1024)
-    monkeypatch.setattr(bootstrap, "S3EntryCopier", in_parts)
+    monkeypatch.setattr(ends, "S3EntryCopier", in_parts)
     own = {"ContentType": "text/x", "Metadata": {"job": "6", "colour": "red"}, "Tagging": "team=z&kept=1"}
     s3.put_object(Bucket=SOURCE, Key="in/f", Body=b"body", **own)
     request = {"source": f"s3://{SOURCE}/in/", "destination": f"s3://{TARGET}/b/", **NAMED}

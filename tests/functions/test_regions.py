@@ -16,7 +16,7 @@ import boto3
 import pytest
 
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.runtime import bootstrap
+from fanout.runtime import ends as runtime_ends
 from tests.functions.cells import fill, held, remove, runs_or_is_refused
 from tests.support.handler_flow import HandlerFlow
 from tests.support.http import Head
@@ -94,7 +94,9 @@ def test_a_cell_is_green_or_refused_by_name(
 ) -> None:
     monkeypatch.setenv("FANOUT_WAY_OUT", way)
     WAY["out"] = way
-    monkeypatch.setattr(bootstrap, "S3EntryCopier", partial(S3EntryCopier, whole_bytes=1_000_000, part_bytes=5 << 20))
+    monkeypatch.setattr(
+        runtime_ends, "S3EntryCopier", partial(S3EntryCopier, whole_bytes=1_000_000, part_bytes=5 << 20)
+    )
     fill(s3, tmp_path / "data" if source == "mount" else REGIONS[source], FILES)
     request = {"source": ENDS[source].format("in"), "destination": ENDS[destination].format("out"), "verify": "all"}
     if not runs_or_is_refused(far, request, REFUSED.get(refused, ""), ("source", "destination")):

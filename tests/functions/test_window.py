@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 
 from fanout.flow.steps import STEPS
-from fanout.runtime import bootstrap
+from fanout.runtime import bootstrap, ends
 from fanout.staging.unpack_shard import UNPACK
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import REQUEST, started
@@ -69,8 +69,8 @@ def planned(invoke: Invoke, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_task_that_begins_outside_hands_back_what_it_was_given(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    for name in ("make_tree", "make_entry_copier", "make_map_runs"):
-        monkeypatch.setattr(bootstrap, name, refused)
+    for module, name in ((ends, "make_tree"), (ends, "make_entry_copier"), (bootstrap, "make_map_runs")):
+        monkeypatch.setattr(module, name, refused)
     event, expected = STATES[state]
     answer = invoke(state, {"run": run_of(CLOSED), **event})
     assert {name: answer[name] for name in expected} == expected

@@ -52,8 +52,8 @@ _WAITING = frozenset({"OneSegment?", "GatherSegments", "PartitionShards", "CopyI
 _LEAVE_WAITING = ("CheckMount", "ListOneSegment", "GatherSegments", "PartitionShards", "CopyShard")
 # What a copy has written last is sent while this place is gone on from.
 _MEANWHILE = "FinishTree"
-# Maps have no function to pace here.
-_PACING = ("PaceCopy", "EndPacing")
+# Where one process carries out the shards of a run, nothing is paced.
+PACING = ("PaceCopy", "EndPacing")
 
 
 class HandedOn(Exception):
@@ -99,6 +99,11 @@ def take_short_way(event: Json, context: Context, stack: StackSettings) -> Json:
     return {**data, "short": {"at": at, "why": why}}
 
 
+def unpaced(event: Json) -> Json:
+    """The answer of a step of ``PACING`` that has no Map to pace."""
+    return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+
+
 def take_over(context: Context) -> Json:
     """Where the ordinary way goes on after a short way that was lost.
 
@@ -133,8 +138,8 @@ class _Tasks:
     def invoke(self, _function: str, event: Json) -> Any:
         """The answer of a step, carried out here."""
         name = event["step"]
-        if name in _PACING:
-            return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+        if name in PACING:
+            return unpaced(event)
         if name not in WALKED:
             raise HandedOn(f"{name} is for its own function")
         if self._clock.now() >= self._until:

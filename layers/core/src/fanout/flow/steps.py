@@ -69,6 +69,13 @@ class Step(Struct, frozen=True):
         found: UseCase = calls.load(self.use_case)
         return found
 
+    def place_of(self, event: Json) -> tuple[str, str, str]:
+        """The run, the prefix of its ledger, and the prefix below which it is sealed."""
+        if self.run_id is not None:
+            return self.run_id(event), "", ""
+        prefix = "" if self.whole_run else events.run_prefix_of(event)
+        return events.run_id_of(event), prefix, events.sealed_of(event)
+
     def inside(self, context: Context) -> Context:
         """The context that the step works in."""
         ledger = context.ledger.whole_run() if self.whole_run else context.ledger

@@ -10,27 +10,17 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
-from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.metadata import write_headers
-from fanout.adapters.s3.place import is_one_bucket
-from fanout.adapters.s3.tree import S3Tree
 from fanout.flow.calls import StackSettings, only_mount
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import Seals, sealed_for
 from fanout.model.checksum import NO_BYTES, crc64nvme
-from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, MountLocation, S3Location
 from fanout.ports.aws import Meter, Signer
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
-from fanout.ports.tree import EntryCopier, Tree
-from fanout.request.object_options import ContentType
-from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.runtime.clients import check_sessions, client_for, far_buckets, make_work_store, objects_for, settings
+from fanout.runtime.ends import Reach, ends_of
 from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
 from fanout.turns.write_turn import WriteTurns
@@ -38,7 +28,6 @@ from fanout.work.context import Context, EndPorts, StackPorts
 from fanout.work.processes.crew import find_crew
 from fanout.work.processes.one_at_a_time import share_between_processes
 from fanout.work.rates.throttle import Throttle
-from fanout.work.roots import keep_out
 
 if TYPE_CHECKING:
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions
@@ -129,38 +118,17 @@ def make_context(
 
 def make_ends(ledger: Ledger, nonce: str, function: str) -> EndPorts:
     """The adapters of the source and the destination, as a function of that name has rights on them."""
-    opened: list[Tree] = []
-
-    def tree(field: str, location: Location, plan: Plan) -> Tree | None:
-        is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
-        if plan.request.between_mounts and not is_seen:
-            return None
-        opened.append(keep_out(field, make_tree(field, location, plan, nonce, function), plan, ledger))
-        return opened[-1]
-
-    def source(plan: Plan) -> Tree | None:
-        found = tree("source", plan.request.source, plan)
-        return None if found is None else with_given_attributes(found, plan.request.attributes, _allowed(plan))
-
-    def release() -> None:
-        for one in opened:
-            one.close()
-
-    return EndPorts(
-        source=source,
-        destination=lambda plan: tree("destination", plan.destination, plan),
-        copier=lambda plan: make_entry_copier(plan, function),
-        release=release,
-        forks=both_are_mounts,
-        is_one_bucket=lambda plan, key: ends_are_one_bucket(plan, key, function),
-        far_buckets=far_buckets,
-        ownership=lambda plan: client_for(plan, function).get_bucket_ownership_controls(
-            plan.request.destination.bucket
-        ),
-        check_sessions=check_sessions,
+    here = settings()
+    reach = Reach(
+        mounts=here.mounts,
+        client_for=lambda plan: client_for(plan, function),
         objects=lambda plan: objects_for(plan, function),
+        far_buckets=far_buckets,
         s3_services=StackS3Services(function),
+        check_sessions=check_sessions,
+        allows=here.allows,
     )
+    return ends_of(reach, ledger, nonce)
 
 
 def hold_to_budget(plan: Plan, context: Context) -> None:
@@ -175,12 +143,6 @@ def prepare_processes() -> None:
     """Load and open what all processes of a function share, in their first child."""
     share_between_processes()
     crc64nvme(b"", NO_BYTES)
-
-
-def both_are_mounts(plan: Plan) -> bool:
-    """Whether both ends are mounts of this function."""
-    ends = (plan.request.source, plan.request.destination)
-    return all(isinstance(end, MountLocation) and end.mount in settings().mounts for end in ends)
 
 
 def make_map_runs() -> MapRuns:
@@ -205,49 +167,6 @@ def stack() -> StackSettings:
     )
 
 
-def make_tree(field: str, location: Location, plan: Plan, nonce: str, function: str = "") -> Tree:
-    """The adapter of a location; only a source's symlinks are ever followed."""
-    if isinstance(location, S3Location):
-        objects = plan.request.objects
-        return S3Tree(
-            client_for(plan, function),
-            location.bucket,
-            location.prefix,
-            write_headers=write_headers(objects),
-            guess_content_type=objects.content_type is ContentType.GUESS,
-            overwrite=plan.request.overwrite,
-            tells_held=field == "source" and plan.request.brings_back,
-            is_source=field == "source",
-        )
-    mount = settings().mounts.get(location.mount)
-    if mount is None:
-        known = ", ".join(settings().mounts) or "none"
-        raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
-    follow = field == "source" and plan.request.symlinks.follows
-    overwrite = plan.request.overwrite
-    backup = plan.request.backup_to
-    kept = backup.place if backup is not None and backup.mount == location.mount else ""
-    return PosixTree(
-        mount,
-        location.path,
-        plan.run_id,
-        nonce,
-        field,
-        follow=follow,
-        overwrite=overwrite,
-        backup_to=kept if field == "destination" else "",
-        spares=kept,
-        stages_at=plan.staging_place if field == "destination" and plan.version else None,
-        allowed=_allowed(plan),
-        replaces_kinds=field == "destination" and plan.request.replaces_kinds,
-    )
-
-
-def _allowed(plan: Plan) -> Allowed:
-    """The attributes that this stack allows copies of the run."""
-    return allowed_for(plan.request, settings().allows)
-
-
 @cache
 def _client_id() -> str:
     """The id of this process. In Lambda it is that of the environment: one NFS client with its own cache."""
@@ -263,20 +182,3 @@ def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]
         yield directory
     finally:
         directory.close()
-
-
-def make_entry_copier(plan: Plan, function: str = "") -> EntryCopier | None:
-    """The server-side copier, where one store holds both ends; else ``None``."""
-    source, destination = plan.request.source, plan.request.destination
-    if isinstance(source, S3Location) and isinstance(destination, S3Location):
-        objects = plan.request.objects
-        client = client_for(plan, function)
-        headers, overwrite = write_headers(objects), plan.request.overwrite
-        return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
-    return None
-
-
-def ends_are_one_bucket(plan: Plan, key: str, function: str = "") -> bool:
-    """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
-    request = plan.request
-    return is_one_bucket(client_for(plan, function), request.destination.bucket, request.source.bucket, key)

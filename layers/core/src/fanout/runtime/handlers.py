@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.flow.calls import Begin
-from fanout.flow.events import check_event, run_id_of, run_prefix_of, sealed_of
-from fanout.flow.steps import STEPS, Step, run_step
+from fanout.flow.events import check_event
+from fanout.flow.steps import STEPS, run_step
 from fanout.ledger.kept_store import KeptStore
 from fanout.ledger.keys import PLAN
 from fanout.ledger.run_places import run_prefix
@@ -73,7 +73,7 @@ def _task(name: str, event: Json, lambda_context: Any, named: dict[str, str]) ->
     step = STEPS[name]
     first = _loaded(BEFORE[name]) if name in BEFORE else nothing
     state = step.acts_as or name
-    run_id, prefix, sealed = _place_of(step, event)
+    run_id, prefix, sealed = step.place_of(event)
     named.update({"state": state, "run_id": run_id, **_keys_of(event)})
     remaining = lambda_context.get_remaining_time_in_millis() / 1000
     with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
@@ -112,13 +112,6 @@ def _begins(function: str, run_id: str, prefix: str, sealed: str, lambda_context
                 context.limiter.end()
 
     return begin
-
-
-def _place_of(step: Step, event: Json) -> tuple[str, str, str]:
-    """The run, the prefix of its ledger, and the prefix below which it is sealed."""
-    if step.run_id is not None:
-        return step.run_id(event), "", ""
-    return run_id_of(event), run_prefix_of(event), sealed_of(event)
 
 
 def _keys_of(event: Mapping[str, Any]) -> dict[str, str]:
