@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from typer.main import get_command
@@ -50,7 +51,7 @@ def page() -> str:
             panel = known.panel
             lines.append(f".SH {panel.upper()}")
         made = root.commands[each]
-        lines += verb(made, transfers) if each in transfers else command(made, f"{name} {each}")
+        lines += verb(made, transfers) if each in transfers else command(made, f"{name} {each}", transfers)
         if known.examples:
             lines += [".PP", "Examples:", ".PP", ".nf", *map(roff, known.examples), ".fi"]
     lines += [".SH OPTIONS OF A TRANSFER", *shared_options(transfers)]
@@ -65,14 +66,32 @@ def page() -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def command(made: Any, path: str) -> Iterator[str]:
+def command(made: Any, path: str, transfers: Mapping[str, Any] = MappingProxyType({})) -> Iterator[str]:
     """The section of a command, and those of its own commands."""
     arguments = " ".join(argument(one) for one in made.params if one.param_type_name == "argument")
     yield f'.SS "{roff(path)}{" " + arguments if arguments else ""}"'
     yield roff(made.help or "").replace("\n\n", "\n.PP\n")
     yield from options(made)
     for each in getattr(made, "commands", {}).values():
-        yield from command(each, f"{path} {each.name}")
+        yield from (
+            transfer_here(each, transfers, path) if each.name in transfers else command(each, f"{path} {each.name}")
+        )
+
+
+def transfer_here(made: Any, transfers: Mapping[str, Any], path: str) -> Iterator[str]:
+    """The section of a transfer on this machine: the options that it shares with others stand once for all of them."""
+    yield f'.SS "{roff(path)} {made.name} SOURCE DESTINATION"'
+    yield roff(made.help)
+    shared = {one.opts[0] for one in transfers[made.name].params}
+    lacks = ", ".join(
+        f"\\fB{roff(one.opts[0])}\\fR"
+        for one in transfers[made.name].params
+        if one.param_type_name == "option" and one.opts[0] not in {each.opts[0] for each in made.params}
+    )
+    yield f"Takes the options of a transfer, see below, but not {lacks}; and:"
+    for one in made.params:
+        if one.param_type_name == "option" and one.opts[0] not in shared and not one.hidden:
+            yield from option(one)
 
 
 def verb(made: Any, transfers: Mapping[str, Any]) -> Iterator[str]:

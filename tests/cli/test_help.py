@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from fanout_cli.commands.lazy_group import COMMANDS
 from fanout_cli.main import app
-from tests.cli.test_lazy_imports import HELPS
+from tests.cli.test_lazy_imports import COMMANDS_OF, HELPS
 
 # Rows of a terminal on a small screen.
 SCREEN = 50
-# `fanout schedule` and `fanout certificate` show their commands; each of those is in HELPS.
-LEAVES = [words for words in HELPS if words not in (("schedule",), ("certificate",))]
+# `fanout schedule` and others show their commands; each of those is in HELPS.
+LEAVES = [words for words in HELPS if len(words) > 1 or words[0] not in COMMANDS_OF]
 
 
 def said(*words: str) -> str:
@@ -70,3 +70,9 @@ def test_a_variable_stands_for_every_option(words: tuple[str, ...]) -> None:
     variables = [one.envvar for one in options]
     assert all(re.fullmatch("FANOUT(_[A-Z0-9]+)+", one) for one in variables)
     assert len(set(variables)) == len(variables)
+
+
+def test_the_variables_of_a_request_file_are_those_of_local() -> None:
+    command: Any = get_command(app)
+    found = {one.envvar for one in command.commands["local"].commands["request"].params if one.envvar}
+    assert {"FANOUT_LOCAL_MOUNT", "FANOUT_LOCAL_S3_LOAD", "FANOUT_LOCAL_STATE"} <= found

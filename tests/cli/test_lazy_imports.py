@@ -27,7 +27,7 @@ WORK = HEAVY | {
     "fanout_cli.runs",
     "fanout_cli.local.stack",
 }
-COMMANDS_OF = {"schedule": ("add", "list"), "certificate": ("get", "check")}
+COMMANDS_OF = {"schedule": ("add", "list"), "certificate": ("get", "check"), "local": ("copy", "retry", "report")}
 HELPS = [(name,) for name in COMMANDS] + [(name, inner) for name, found in COMMANDS_OF.items() for inner in found]
 RUN = """
 import atexit, json, sys

@@ -24,7 +24,10 @@ MARKS = ("Needs an AWS account", "need AWS", "Not run by the tests")
 # Blocks without a mark that would run the tests from within: the file that runs each line, and words that show it.
 ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": (".ci/run", "make test")}
 # What a block makes, as the text below it says.
-MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
+MAKES = {
+    "docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n"),
+    "docs/start/three-sizes.md": ("copied/hello.txt", "hello\n"),
+}
 
 
 class Block(NamedTuple):
@@ -63,7 +66,7 @@ def is_run(block: Block) -> bool:
 
 def needs_a_stack(block: Block) -> bool:
     """Whether the block starts the local stack; tests/e2e runs it then."""
-    return "fanout local" in block.text
+    return bool(re.search(r"fanout local \S*\.json", block.text))
 
 
 def run(block: Block, place: Path) -> None:

@@ -16,7 +16,7 @@ from tests.docs.pages import ROOT
 
 DESTRUCTIVE = re.compile(r"\b(delete|delete-[a-z-]+|rb|rm|clean|down)\b")
 # Commands that have commands.
-GROUPS = {"certificate", "schedule"}
+GROUPS = {"certificate", "schedule", "local"}
 COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 

@@ -129,10 +129,14 @@ COMMANDS = {
     "selftest": Command("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
     "demo": Command("local_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
     "local": Command(
-        "local_commands",
+        "here_commands",
         LOCAL,
-        "run one request on this machine",
-        ("fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",),
+        "copy, sync, move, plan or verify on this machine",
+        (
+            "fanout local plan s3://bucket/in/ ./in",
+            "fanout local copy ./in s3://bucket/in/",
+            "fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",
+        ),
     ),
     "up": Command("local_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
     "down": Command("local_commands", LOCAL, "end the local stack", ("fanout down",)),
@@ -229,9 +233,9 @@ def _made(name: str, known: Command) -> Any:
     command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
     added: dict[str | None, Any] = {parameter.name: parameter for parameter in commands["account"].params}
     for inner, one in getattr(command, "commands", {"": command}).items():
-        if any(parameter.name == "stack" for parameter in one.params):
+        if getattr(one, "asks_aws", False) or any(parameter.name == "stack" for parameter in one.params):
             one.params += [copy(each) for key, each in added.items() if key not in ("help", "help_all")]
-        _give_variables(one, f"fanout {name} {inner}".rstrip())
+        _give_variables(one, f"fanout {name} {'' if getattr(one, 'is_not_typed', False) else inner}".rstrip())
         one.params.append(added["help_all"])
         added["help_all"].hidden = not one.is_short
     return command

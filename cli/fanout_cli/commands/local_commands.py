@@ -1,4 +1,4 @@
-"""The commands of this machine: ``local`` and ``demo`` for one run, ``up`` and ``down`` for a kept stack."""
+"""The commands of the emulator: ``local REQUEST.json`` and ``demo`` for one run, ``up`` and ``down`` for a stack."""
 
 from __future__ import annotations
 
@@ -175,5 +175,5 @@ def _run_local(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for function in (demo, local, up, down):
+    for function in (demo, up, down):
         app.command()(function)

@@ -21,8 +21,12 @@ from fanout_cli.stacks import Stack
 
 def step_after(stack: Stack, result: RunResult) -> NextStep:
     """The next step after a run that has ended."""
+    return next_step_of(result, result.mode or mode_of(stack, str(result.run_id)))
+
+
+def next_step_of(result: RunResult, mode: Mode | None) -> NextStep:
+    """The next step after a run of a mode, ``None`` for one without a plan."""
     error = result.error["name"] if result.error else ""
-    mode = result.mode or mode_of(stack, str(result.run_id))
     warned, listed = bool(result.warnings), result.totals["listed"]["entries"]
     taken = listed - result.totals["skipped"]["entries"]
     return next_step(
@@ -40,7 +44,12 @@ def step_after(stack: Stack, result: RunResult) -> NextStep:
 
 def step_after_stop(stack: Stack, run_id: str) -> NextStep:
     """The next step after a run that was stopped."""
-    return next_step(EndedRun(mode_of(stack, run_id), "ABORTED", "Stopped"))
+    return stopped_step_of(mode_of(stack, run_id))
+
+
+def stopped_step_of(mode: Mode | None) -> NextStep:
+    """The next step after a run of a mode that was stopped."""
+    return next_step(EndedRun(mode, "ABORTED", "Stopped"))
 
 
 def mode_of(stack: Stack, run_id: str) -> Mode | None:
@@ -71,15 +80,33 @@ def retry_run(
     ``changes`` are values by field, ``limits.max_dollars`` for one in a part. Raises ``CommandError`` if that one still
     runs, or left no request, and ``InvalidRequest`` for a change that no request may hold.
     """
-    again = again or bool(changes)
     described = describe_ended(stack, run_id)
     planned = read_ledger(stack, run_id, PLAN) is not None
-    resumes = planned and not again and mode_of(stack, run_id) in (*RESUMABLE, None)
-    request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
+    again, stored = again or bool(changes), lambda: _stored_request(stack, run_id, described)
+    request = request_of_retry(run_id, mode_of(stack, run_id), stored, planned=planned, again=again, changes=changes)
+    return start_run(stack, request, new_id or new_run_id("retry"))
+
+
+def request_of_retry(
+    run_id: str,
+    mode: Mode | None,
+    stored: Callable[[], Any],
+    *,
+    planned: bool,
+    again: bool = False,
+    changes: Mapping[str, Any] | None = None,
+) -> Any:
+    """The request that goes on with a run of a mode, or repeats what is ``stored`` of it with ``changes``."""
+    again = again or bool(changes)
+    if planned and not again and mode in (*RESUMABLE, None):
+        return {"resume_from": run_id}
+    request = stored()
+    if again and isinstance(request, dict) and "source" in request:
+        request = {name: value for name, value in request.items() if name != "resume_from"}
     if changes:
         request = with_changes(request, changes)
         checked(with_changes({"source": "", "destination": ""}, changes), Fields)
-    return start_run(stack, request, new_id or new_run_id("retry"))
+    return request
 
 
 def changes_of(words: Sequence[str]) -> dict[str, Any]:
@@ -113,12 +140,9 @@ def with_changes(request: Any, changes: Mapping[str, Any]) -> Any:
     return changed
 
 
-def _stored_request(stack: Stack, run_id: str, described: dict[str, Any], again: bool) -> Any:
+def _stored_request(stack: Stack, run_id: str, described: dict[str, Any]) -> Any:
     """The request as it came: of the ledger, or of the execution where there is no ledger."""
     asked = read_ledger(stack, run_id, REQUEST)
     if asked is None and "input" not in described:
         raise CommandError(f"{run_id} left no request; start it from its file: fanout start REQUEST.json")
-    document = asked["request"] if asked else json.loads(described["input"])
-    if again and isinstance(document, dict) and "source" in document:
-        return {name: value for name, value in document.items() if name != "resume_from"}
-    return document
+    return asked["request"] if asked else json.loads(described["input"])

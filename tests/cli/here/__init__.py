@@ -1,0 +1,1 @@
+"""``fanout local MODE``: the engine on this machine, through the installed command."""
