@@ -41,7 +41,7 @@ def remove_retired(above: int, name: str, version: str, deadline: Deadline, look
     """
     try:
         with _opened(above, name, lambda _: True) as top:
-            removal = _Removal(top, name, MadeDirectories(above, version), deadline)
+            removal = _RetiredTree(top, name, MadeDirectories(above, version), deadline)
             done = removal.empty(look)
     except FileNotFoundError:
         return Removal(done=True)
@@ -51,7 +51,7 @@ def remove_retired(above: int, name: str, version: str, deadline: Deadline, look
     return Removal(done, tuple(sorted(removal.left)))
 
 
-class _Removal:
+class _RetiredTree:
     def __init__(self, top: int, name: str, made: MadeDirectories, deadline: Deadline) -> None:
         self._top, self._name, self._made, self._deadline = top, name, made, deadline
         self._top_found = os.fstat(top)
