@@ -57,7 +57,7 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
         answer = _remove_directories(plan, context)
     except Superseded as error:
         if not has_left(ledger):  # by another attempt at the same time
-            clear(context.source(plan) if plan.moves else context.destination(plan), error)
+            clear(context.deleted_from(plan), error)
             raise
         return _NOTHING_LEFT
     if answer["done"]:

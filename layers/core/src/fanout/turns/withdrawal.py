@@ -9,7 +9,7 @@ from __future__ import annotations
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import Superseded
-from fanout.ports.tree import Tree
+from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.work.context import Context
@@ -28,7 +28,7 @@ def withdraw(plan: Plan, context: Context) -> None:
     context.ledger.mark(keys.WITHDRAWN)
 
 
-def clear(tree: Tree, error: Superseded) -> None:
+def clear(tree: ReadTree, error: Superseded) -> None:
     """Remove what a run staged in a tree, for the last state that writes, if a place of the run was swapped.
 
     Nothing is noted, so no other attempt takes the work for done. Where a later run took the right to write, it removed
