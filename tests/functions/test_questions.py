@@ -64,7 +64,7 @@ FORBIDDEN = [
     Need("s3:ListBucket", f"arn:aws:s3:::{SOURCE}", {"s3:prefix": "in/"}),
     *(Need(f"states:{verb}Execution", f"{EXECUTIONS}:run-1") for verb in ("Start", "Stop", "Describe")),
     Need("states:UpdateMapRun", "arn:aws:states:us-east-1:123456789012:mapRun:fanout-transfer/CopyShards:x"),
-    Need("sts:AssumeRole", "arn:aws:iam::444455556666:role/their-data"),
+    Need("sts:AssumeRole", "arn:aws:iam::444455556666:role/their-data", {"aws:PrincipalTag/fanout-way-out": "true"}),
     Need("elasticfilesystem:DescribeFileSystems", "file-system/fs-1"),
 ]
 

@@ -59,6 +59,7 @@ PARAMETERS = {
     "AWS::AccountId": "123456789012",
     "OtherBucketAccountIds": "",
     "WayOut": "none",
+    "HasWayOut": "true",
     "AssumableRoleArns": "arn:aws:iam::444455556666:role/their-data",
     "AWS::URLSuffix": "amazonaws.com",
     "Name": "fanout",

@@ -12,7 +12,13 @@ from tests.support.resource_policies import Caller, decision, role_of
 from tests.template.templates import of_type, resources, stacks, template
 
 ACCOUNT, REGION, STACK = "123456789012", "us-east-1", "fanout"
-_NAMES = {"AWS::AccountId": ACCOUNT, "AWS::Region": REGION, "AWS::StackName": STACK, "Name": STACK}
+_NAMES = {
+    "AWS::AccountId": ACCOUNT,
+    "AWS::Region": REGION,
+    "AWS::StackName": STACK,
+    "Name": STACK,
+    "HasWayOut": "false",
+}
 # Whom no policy of a user limits: only an explicit denial does.
 ROOT = Caller(
     ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root", {"aws:userid": ACCOUNT, "aws:PrincipalArn": f"arn:aws:iam::{ACCOUNT}:root"}

@@ -22,7 +22,7 @@ KINDS = sorted(title for title in policies() if title != "policy of fanout-data"
 
 def session(stack: str, role: str, path: str = "/", region: str = REGION, account: str = ACCOUNT) -> Caller:
     """The session of a role as CloudFormation makes it for a stack."""
-    parameters = {"AWS::Region": region, "AWS::StackName": stack, "Name": stack}
+    parameters = {"AWS::Region": region, "AWS::StackName": stack, "Name": stack, "HasWayOut": "false"}
     tags = Given(parameters, {}).value(resources()[role]["Properties"].get("Tags", []))
     return role_of(account, f"{stack}-{role}-1A2B3C", path, **{one["Key"]: one["Value"] for one in tags})
 

@@ -191,6 +191,7 @@ def test_the_functions_outside_the_network_mount_nothing() -> None:
     assert {name for name in given if given[name] != outside[name]} == OF_A_MOUNT | {
         "StagedPolicyArn",
         "UnstagePolicyArn",
+        "HasWayOut",
     }
     assert not any(outside[name] for name in ("AccessPointArn", "FileSystemId", "MountSubnetIds", "StagedPolicyArn"))
     assert template()["Resources"]["Outside"]["Condition"] == "LeavesRegion"

@@ -16,9 +16,7 @@ from fanout.request.plan import Plan
 from tests.functions.test_roles import GIVEN
 from tests.support.actions import Need
 from tests.support.iam import Given, Statement, is_allowed, statements_in, statements_of
-from tests.template.templates import functions
 
-ROLE = "arn:aws:iam::444455556666:role/their-data"
 ACCOUNTS = ("123456789012", "444455556666")
 ON_OBJECTS = (
     *("GetObject", "GetObjectVersion", "GetObjectTagging", "PutObject", "PutObjectTagging", "PutObjectAcl"),
@@ -74,20 +72,6 @@ def allowed(statements: list[Statement]) -> set[tuple[str, str]]:
             found |= {(bucket, action)} if is_allowed(need, statements) else set()
     key = GIVEN.parameters["KmsKeyArns"]
     return found | {("key", one) for one in KMS if is_allowed(Need(f"kms:{one}", key, S3_OF), statements)}
-
-
-def may_assume() -> set[str]:
-    given = Given(GIVEN.parameters, {**GIVEN.conditions, "AssumesRoles": True})
-    names = [name for name in functions() if name.endswith("Function")]
-    return {
-        one.removesuffix("Function")
-        for one in names
-        if is_allowed(Need("sts:AssumeRole", ROLE), statements_of(one, given))
-    }
-
-
-def test_each_function_that_may_assume_a_role_has_a_row() -> None:
-    assert set(RIGHTS) == may_assume()
 
 
 @pytest.mark.parametrize("function", RIGHTS)
