@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from fanout.ledger.documents import indexes_of
+from fanout.ledger.documents import indexes_of, ranges_of
 from fanout.model.books import Count
-from fanout.model.entry_outcome import Outcome
+from fanout.model.entry_outcome import EntryFinding, Outcome
 from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import TROUBLE, Result
 from fanout.model.shard import Receipt, Shard
@@ -22,6 +23,7 @@ from fanout.shards.record import (
     write_receipts,
 )
 from fanout.shards.shard_results import shard_outcomes, shard_result, sums_of
+from fanout.verifying.verify_rules import FINDINGS
 from tests.support.flow import World
 from tests.support.memory_store import MemoryStore
 
@@ -115,3 +117,17 @@ def test_the_rows_of_attempts_that_overlap_are_read_once() -> None:
     result = shard_result(Shard("s", "k", 2, 2, 0.0), world.ledger)
     assert result.results[Result.COPIED] == result.results[Result.FAILED] == Count(1, 1)
     assert len([key for key in read if key.endswith(".jsonl.gz")]) == 2
+
+
+@pytest.mark.parametrize("what", EntryFinding)
+def test_a_finding_of_attempts_that_overlap_counts_each_entry_once(what: EntryFinding) -> None:
+    ledger = World().ledger
+    for name, indexes in (("a", range(3)), ("b", range(2, 5))):
+        outcomes = {index: outcome(index, Result.COPIED) for index in indexes}
+        record = replace(record_of(outcomes), findings={what: ranges_of(indexes)})
+        write_outcomes("s", name, outcomes, ledger, record)
+    assert shard_result(Shard("s", "k", 5, 5, 0.0), ledger).sums.findings == {what: 5}
+
+
+def test_each_finding_has_its_rule() -> None:
+    assert FINDINGS.keys() == set(EntryFinding)

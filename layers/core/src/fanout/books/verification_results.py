@@ -24,7 +24,7 @@ from fanout.shards.record import each_once, records, settled
 from fanout.shards.round_records import whole_listing
 from fanout.shards.shard_results import SHARD_FAILED, Absent, RecordSums, copied_big_files, is_to_verify, sums_of
 from fanout.verifying.compared_big_files import compared_big_files
-from fanout.verifying.verify_rules import NotCompared, not_compared
+from fanout.verifying.verify_rules import FINDINGS, NotCompared, not_compared
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
@@ -119,10 +119,9 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     digests = sums.digests + both_digests(one.outcome for one in big_files)
     reasons = Counter(found.reasons) + _reasons(extras)
     compared = results[Result.UNCHANGED] + results[Result.FAILED]
-    not_told = sums.not_told + sum(not one.is_told_whole for one in big_files)
     named = sum(one.has_names for one in big_files)
-    held = sums.held + sum(one.outcome.result is Result.SKIPPED for one in big_files)
-    left_out = not_compared(plan, ledger, not_told, named, held)
+    in_blocks = {what: sum(map(is_it, big_files)) for what, is_it in FINDINGS.items()}
+    left_out = not_compared(plan, ledger, Counter(sums.findings) + Counter(in_blocks), named)
     return _with_digests(compared, found.failures + extras, reasons, digests, left_out)
 
 

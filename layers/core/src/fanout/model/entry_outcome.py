@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason, Result
+
+
+class EntryFinding(StrEnum):
+    """A fact about an entry that an attempt found, apart from its outcome; ``Record.findings`` has the entries."""
+
+    # The source does not have all attributes that were to be compared.
+    NOT_TOLD = "not_told"
+    # It was left out because S3 keeps it in an archive.
+    HELD = "held"
 
 
 class Outcome(Struct, frozen=True):

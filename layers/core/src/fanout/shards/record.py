@@ -26,7 +26,7 @@ from fanout.ledger.kind import ObjectKind, RowsKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.model.books import Count, no_counts, tally
-from fanout.model.entry_outcome import Outcome
+from fanout.model.entry_outcome import EntryFinding, Outcome
 from fanout.model.outcome import TROUBLE, Result
 from fanout.model.shard import Deletion, Receipt, Shard
 from fanout.shards.found_sums import BothDigests, Certified
@@ -72,8 +72,8 @@ class Record(Struct, frozen=True, omit_defaults=True):
 
     ``seconds`` is the time that they took, ``at`` a time by which all was done, in seconds since 1970; 0 where nothing
     asks for it. ``taken_over`` counts what an earlier run had found. ``directories`` are the rows of the attributes of
-    directories that belong to it. A comparison adds the entries of which the source ``not_told`` all attributes, those
-    that it left out because they are ``held``, its ``digests``, what it ``certified``, and what it proved.
+    directories that belong to it. A comparison adds its ``findings``, the entries of each, its ``digests``, what it
+    ``certified``, and what it proved.
     """
 
     ranges: list[Range]
@@ -83,8 +83,7 @@ class Record(Struct, frozen=True, omit_defaults=True):
     directories: int = 0
     taken_over: int = 0
     unread: list[UnreadEntries] = []
-    not_told: list[Range] = []
-    held: list[Range] = []
+    findings: dict[EntryFinding, list[Range]] = {}
     digests: BothDigests | None = None
     certified: Certified | None = None
     proven: Proven | None = None

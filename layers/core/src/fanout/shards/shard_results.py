@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
-from fanout.model.entry_outcome import Outcome
+from fanout.model.entry_outcome import EntryFinding, Outcome
 from fanout.model.outcome import TROUBLE, Reason, Result
 from fanout.model.shard import Shard
 from fanout.shards.found_sums import BothDigests, both_digests
@@ -45,8 +45,7 @@ class Unread(Struct, frozen=True):
 class RecordSums(Struct, frozen=True):
     """The sums of records over shards, each entry once; the fields are those of ``Record``."""
 
-    not_told: int = 0
-    held: int = 0
+    findings: Mapping[EntryFinding, int] = {}
     digests: BothDigests = BothDigests()
     unread: dict[str, Unread] = {}
 
@@ -54,7 +53,8 @@ class RecordSums(Struct, frozen=True):
         unread = dict(self.unread)
         for what, found in other.unread.items():
             unread[what] = unread[what] + found if what in unread else found
-        return RecordSums(self.not_told + other.not_told, self.held + other.held, self.digests + other.digests, unread)
+        findings = Counter(self.findings) + Counter(other.findings)
+        return RecordSums(findings, self.digests + other.digests, unread)
 
 
 def unread_of(outcomes: Iterable[Outcome]) -> RecordSums:
@@ -87,7 +87,7 @@ def _sums_of(found: Sequence[Record], whole: Sequence[Record], outcomes: Sequenc
 
 def _sums(record: Record, only: Collection[int] | None = None) -> RecordSums:
     """The sums of one record, or of ``only`` these entries of it."""
-    if not (record.not_told or record.held or record.unread or record.digests):
+    if not (record.findings or record.unread or record.digests):
         return RecordSums()
 
     def counts(ranges: list[Range]) -> int:
@@ -95,8 +95,7 @@ def _sums(record: Record, only: Collection[int] | None = None) -> RecordSums:
 
     found = {one.what: Unread(counts(one.ranges), tuple(one.examples)) for one in record.unread}
     return RecordSums(
-        counts(record.not_told),
-        counts(record.held),
+        {what: counts(ranges) for what, ranges in record.findings.items()},
         record.digests or BothDigests(),
         {what: one for what, one in found.items() if one.entries},
     )

@@ -38,6 +38,7 @@ from fanout.ledger.documents import indexes_of
 from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
+from fanout.model.entry_outcome import EntryFinding
 from fanout.model.outcome import Result
 from fanout.model.path_rules import PlainName
 from fanout.model.shard import BigFile, Receipt
@@ -231,7 +232,7 @@ def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[s
 
 def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
     record = read_record(f"{keys.outcomes_prefix(file.shard_id)}{file.name}.json", earlier)
-    untold, lost = indexes_of(record.not_told), record.said(LET_GO)
+    untold, lost = indexes_of(record.findings.get(EntryFinding.NOT_TOLD, [])), record.said(LET_GO)
     rows = rows_of(record, earlier)
     equal = {
         one.path: (one.crc64nvme, index not in untold, index in lost)

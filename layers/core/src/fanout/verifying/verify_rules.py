@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
@@ -13,7 +13,9 @@ from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
 from fanout.model.document import Lasting
+from fanout.model.entry_outcome import EntryFinding
 from fanout.model.location import MountLocation
+from fanout.model.outcome import Result
 from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.parts.limits import OnNotHoldable
@@ -21,6 +23,9 @@ from fanout.request.plan import Plan, compares_attributes
 from fanout.verifying.differences import Rules
 from fanout.verifying.tags import MovedTags, Tagged
 from fanout.work.context import Context
+
+if TYPE_CHECKING:
+    from fanout.verifying.verifier import ComparedEntry
 
 
 class OwnersLimitation(Lasting, frozen=True):
@@ -109,14 +114,29 @@ def _owner_limitation(ledger: Ledger) -> str:
     return found.limitation if found else ""
 
 
-def not_compared(plan: Plan, ledger: Ledger, not_told: int, names_of_big_files: int, held: int) -> list[NotCompared]:
+def _is_held(one: ComparedEntry) -> bool:
+    reason = one.outcome.reason
+    return reason is not None and reason.is_held and one.outcome.result is Result.SKIPPED
+
+
+# The findings of a comparison, and of which entry; ``not_compared`` says how many.
+FINDINGS: Mapping[EntryFinding, Callable[[ComparedEntry], bool]] = {
+    EntryFinding.NOT_TOLD: lambda one: not one.is_told_whole,
+    EntryFinding.HELD: _is_held,
+}
+
+
+def not_compared(
+    plan: Plan, ledger: Ledger, findings: Mapping[EntryFinding, int], names_of_big_files: int
+) -> list[NotCompared]:
     """The omissions of a verification of both trees.
 
-    Each has its reason and, if it is about single entries, their number: ``not_told`` and ``held`` are entries of the
-    records and big files, ``names_of_big_files`` names of files with several that were compared in blocks.
+    Each has its reason and, if it is about single entries, their number: ``findings`` counts entries of the records
+    and big files, ``names_of_big_files`` names of files with several that were compared in blocks.
     """
     found: list[NotCompared] = []
-    if held:
+    not_told = findings.get(EntryFinding.NOT_TOLD, 0)
+    if held := findings.get(EntryFinding.HELD, 0):
         found.append(NotCompared(*plan.request.held.not_compared, held))
     if not compares_attributes(plan):
         found.append(NotCompared("attributes and metadata", "verify: content compares names and bytes alone", None))

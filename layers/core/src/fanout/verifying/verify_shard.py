@@ -12,7 +12,7 @@ from fanout.certificate.certified import certified_of
 from fanout.checksums.computed_tree import with_computed
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.documents import ranges_of
+from fanout.ledger.documents import Range, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.deadline import Deadline
@@ -36,7 +36,7 @@ from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.sums.seen import UnreadEnd
 from fanout.verifying.verifier import ComparedEntry, ToCompare, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
-from fanout.verifying.verify_rules import rules_of, tags_of
+from fanout.verifying.verify_rules import FINDINGS, rules_of, tags_of
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -203,15 +203,14 @@ def _record(found: Mapping[int, ComparedEntry], outcomes: Mapping[int, Outcome],
     proofs = (one.proof for one in found.values() if one.proof is not None)
     return replace(
         record_of(outcomes),
-        not_told=ranges_of(index for index, one in found.items() if not one.is_told_whole),
-        held=ranges_of(index for index, one in outcomes.items() if _is_left_out_as_held(one)),
+        findings={what: ranges for what, is_it in FINDINGS.items() if (ranges := _ranges(found, is_it))},
         digests=both_digests(outcomes.values()),
         certified=certified_of(proofs, outcomes.values()) if verifier.certifies else None,
     )
 
 
-def _is_left_out_as_held(outcome: Outcome) -> bool:
-    return outcome.reason is not None and outcome.reason.is_held and outcome.result is Result.SKIPPED
+def _ranges(found: Mapping[int, ComparedEntry], is_it: Callable[[ComparedEntry], bool]) -> list[Range]:
+    return ranges_of(index for index, one in found.items() if is_it(one))
 
 
 def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
