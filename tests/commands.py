@@ -61,6 +61,7 @@ IN_PART: Final = {
     "tests/cli/test_runs_after_runs.py": "each command and end of a run between one pair of ends, each day others",
     "tests/cli/certificates/test_certificates.py": "each sixteenth byte of a certificate changed",
     "tests/contract/test_s3_under_faults.py": "60 small objects and a large one, of 300 and 3",
+    "tests/embedded/test_kills.py": "an eighth of the writes at which the engine is killed",
     "tests/listing/test_listed_apart.py": "3,000 files of 30,000, and a fifth of the drawn trees",
     "tests/runs/test_kills.py": "60 kills of 200",
     "tests/runs/test_kills_in_finishing.py": "60 kills of 200",

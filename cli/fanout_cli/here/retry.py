@@ -18,18 +18,23 @@ def retried(ledger: HereLedger, run: str | None, changes: Sequence[str], *, agai
         raise CommandError(f"{run_id} is still at work; wait for its end, or stop it with Ctrl-C where it runs")
     planned = ledger.read(run_id, PLAN) is not None
     other = changes_of(changes)
-    request = request_of_retry(
-        run_id, ledger.mode(run_id), lambda: ledger.asked(run_id), planned=planned, again=again, changes=other
-    )
-    return request, _ends(ledger, run_id, request)
+
+    def stored() -> Any:
+        asked = ledger.asked(run_id)
+        return _first(ledger, asked) if again or other else asked
+
+    request = request_of_retry(run_id, ledger.mode(run_id), stored, planned=planned, again=again, changes=other)
+    ends = _first(ledger, request)
+    return request, (ends.get("source"), ends.get("destination"))
 
 
-def _ends(ledger: HereLedger, run_id: str, request: Any) -> tuple[Any, Any]:
-    """The ends of a request, or of the run that it resumes, and so on."""
+def _first(ledger: HereLedger, request: Any) -> dict[str, Any]:
+    """A request that names its ends: this one, or that of the run that it resumes, and so on; else an empty one."""
     seen: set[str] = set()
-    while isinstance(request, dict) and "source" not in request and run_id not in seen:
+    while isinstance(request, dict) and "source" not in request:
+        run_id = str(request.get("resume_from", ""))
+        if not run_id or run_id in seen:
+            return {}
         seen.add(run_id)
-        run_id = str(request.get("resume_from", run_id))
         request = ledger.asked(run_id)
-    ends = request if isinstance(request, dict) else {}
-    return ends.get("source"), ends.get("destination")
+    return request if isinstance(request, dict) else {}
