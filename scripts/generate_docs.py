@@ -22,8 +22,8 @@ from fanout.facts.holdings import HOLDINGS, Direction, Fate
 from fanout.facts.prices import PRICES
 from fanout.model.outcome import Reason, Result
 from fanout.probe.request import ProbeFields
-from fanout.request.checked import fields_of
 from fanout.request.course import Mode
+from fanout.request.fields.checked import fields_of
 from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location, parse_location
-from fanout.request.checked import checked
+from fanout.request.fields.checked import checked
 from fanout.request.parse import Fields, parse_request
 from fanout_cli.local.paths import MOUNT_NAME
 

@@ -9,8 +9,8 @@ import pytest
 
 from fanout.ledger import documents
 from fanout.planning import plan_facts
+from fanout.request.fields.traits import Decides
 from fanout.request.request import digest_without
-from fanout.request.traits import Decides
 from fanout.turns import other_runs, write_turn
 from tests.adversary.manifests import ANEW
 from tests.adversary.runner import carry_out

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from fanout.request.checked import fields_of
 from fanout.request.course import Mode
+from fanout.request.fields.checked import fields_of
 from fanout.request.parse import Fields
 from tests.docs.pages import DOCS
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fanout.request.checked import fields_of
 from fanout.request.command_line import NOT_OPTIONS, command_of, options
 from fanout.request.course import Mode
+from fanout.request.fields.checked import fields_of
+from fanout.request.fields.traits import PANELS
 from fanout.request.parse import Fields
-from fanout.request.traits import PANELS
 
 ENDS = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.request.checked import fields_meant, fields_of
+from fanout.request.fields.checked import fields_meant, fields_of
 from fanout.request.parse import Fields
 
 

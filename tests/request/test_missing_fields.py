@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.checked import checked, fields_of
+from fanout.request.fields.checked import checked, fields_of
 from fanout.request.parse import Fields
 
 REQUIRED = {field.path: field.meaning for field in fields_of(Fields) if field.default == "required"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.checked import fields_of
 from fanout.request.course import Mode
+from fanout.request.fields.checked import fields_of
 from fanout.request.mode_fields import NOT_TAKEN, modes_taking, refused, why_not
 from fanout.request.parse import Fields, parse_request
 

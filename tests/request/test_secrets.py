@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fanout.request.checked import fields_of
+from fanout.request.fields.checked import fields_of
 from fanout.request.parse import Fields
 from fanout.request.secrets import secret_fields, without_secrets
 

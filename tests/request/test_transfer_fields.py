@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from fanout.listing.index.copied_index import transfer_digest
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
+from fanout.request.fields.traits import Decides
 from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request, fields_up_to
-from fanout.request.traits import Decides
 from fanout.turns.write_turn import writer_of
 
 REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""), limits=Limits(10))

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.checked import Field
 from fanout.request.command_line import options
 from fanout.request.course import Mode
+from fanout.request.fields.checked import Field
 from fanout.request.mode_fields import with_mode
 from fanout.request.parse import parse_request
 

@@ -23,7 +23,7 @@ from fanout.model.errors import FanoutError, InvalidRequest, ItemError
 from fanout.model.location import S3Location
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
-from fanout.request.checked import checked
+from fanout.request.fields.checked import checked
 from fanout.request.filtering.filters import Filters
 from fanout.request.parse import Fields, filters_of
 from fanout.request.parts.symlinks import Symlinks

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanout.request.course import Mode
-from fanout.request.traits import COMMON
+from fanout.request.fields.traits import COMMON
 from fanout_cli.command_error import EXIT_FAILED, CommandError
 from fanout_cli.commands.common_options import EXIT_COMMAND, JsonOption, in_first_section
 from fanout_cli.commands.entries_command import EntriesJson, MostOption, OutcomeOption, PathOption

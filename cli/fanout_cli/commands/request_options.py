@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 import typer
 
 from fanout.model.errors import InvalidRequest, did_you_mean
-from fanout.request.checked import Field, fields_meant, fields_of
 from fanout.request.command_line import options
 from fanout.request.course import Mode
+from fanout.request.fields.checked import Field, fields_meant, fields_of
+from fanout.request.fields.traits import COMMON
 from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
-from fanout.request.traits import COMMON
 from fanout_cli.command_error import CommandError
 
 # The field that a command turns round: its option is given for what is the default of a document.

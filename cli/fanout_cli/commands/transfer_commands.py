@@ -10,7 +10,7 @@ import typer
 from typer._click.exceptions import UsageError
 
 from fanout.request.course import Mode
-from fanout.request.traits import COMMON
+from fanout.request.fields.traits import COMMON
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.common_options import (
     DetachOption,

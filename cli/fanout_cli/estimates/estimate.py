@@ -20,9 +20,9 @@ from fanout.model.document import json_value
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.report.page import render_finish
+from fanout.request.fields.units import size_of
 from fanout.request.parts.finish_by import finish_at, local_time
 from fanout.request.request import Request
-from fanout.request.units import size_of
 from fanout_cli.estimates.from_totals import EstimateFacts, idle_state
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from fanout.books.next_step import EndedRun, left_of, next_step
 from fanout.books.step import NextStep, Verb
 from fanout.ledger.keys import PLAN, REQUEST
-from fanout.request.checked import checked
 from fanout.request.course import RESUMABLE, Mode
+from fanout.request.fields.checked import checked
 from fanout.request.parse import Fields
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult

@@ -9,8 +9,8 @@ from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import PLAN
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.run_places import run_prefix
+from fanout.request.fields.units import size_of
 from fanout.request.plan import Plan
-from fanout.request.units import size_of
 from fanout.work.rates.in_force import limits_asked, limits_in_force
 from fanout.work.rates.run_limits import LIMITS, RunLimits
 from fanout_cli.command_error import CommandError

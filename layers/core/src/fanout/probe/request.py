@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 from fanout.facts.units import GIB, MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, parse_location
-from fanout.request.checked import checked
+from fanout.request.fields.checked import checked
+from fanout.request.fields.units import Size, size_of
 from fanout.request.parts.limits import CREDIT_RESERVE_PERCENT
-from fanout.request.units import Size, size_of
 
 BUDGET_BYTES = 4 * GIB
 LEAST_BUDGET_BYTES = 64 * MIB

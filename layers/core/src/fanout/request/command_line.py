@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from fanout.model.document import Json
-from fanout.request.checked import Field, fields_of
 from fanout.request.course import Mode
+from fanout.request.fields.checked import Field, fields_of
+from fanout.request.fields.traits import PANELS
 from fanout.request.mode_fields import why_not, with_mode
 from fanout.request.parse import Fields
-from fanout.request.traits import PANELS
 
 # The modes that have a command of their own.
 VERBS = (Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.PLAN, Mode.VERIFY)

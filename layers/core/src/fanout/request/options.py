@@ -15,13 +15,13 @@ from msgspec import Meta, Struct, field
 from fanout.facts.prices import PRICES
 from fanout.model.entry import SECOND_NS
 from fanout.request.course import Mode
+from fanout.request.fields.traits import COMMON, DELETING, FILTERS, OBJECTS, PROOF, SPEED, Decides, Traits
 from fanout.request.parts.bucket_options import BucketOptions
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits, OnNotHoldable
 from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import ArchivedPolicy, HeldRule, Restore
 from fanout.request.parts.symlinks import Symlinks
-from fanout.request.traits import COMMON, DELETING, FILTERS, OBJECTS, PROOF, SPEED, Decides, Traits
 
 # Values of ``Options.calibration`` besides the id of a probe: whose rates a plan uses.
 NEWEST = "newest"

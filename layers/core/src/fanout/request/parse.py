@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from fanout.facts.prices import PRICES
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap, parse_location
-from fanout.request.checked import checked
+from fanout.request.fields.checked import checked
+from fanout.request.fields.traits import COMMON, DELETING, FILTERS, OBJECTS, Traits
+from fanout.request.fields.units import Size, age_of, size_of, time_of
 from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.mode_fields import check_mode_fields
@@ -23,8 +25,6 @@ from fanout.request.parts.limits import LARGEST, FunctionSize, Limits
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.request import Request, check_request
-from fanout.request.traits import COMMON, DELETING, FILTERS, OBJECTS, Traits
-from fanout.request.units import Size, age_of, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.

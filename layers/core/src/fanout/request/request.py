@@ -14,6 +14,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
 from fanout.model.outcome import Reason
 from fanout.request.course import Course
+from fanout.request.fields.traits import Decides, Traits, traits_of
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.mode_fields import no_whole_trees
@@ -23,7 +24,6 @@ from fanout.request.parts.bucket_options import BucketOptions
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.limits import FunctionSize
 from fanout.request.parts.symlinks import Symlinks
-from fanout.request.traits import Decides, Traits, traits_of
 
 
 class Request(Options, frozen=True, kw_only=True):

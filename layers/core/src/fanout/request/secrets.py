@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from fanout.request.checked import fields_of
+from fanout.request.fields.checked import fields_of
 from fanout.request.parse import Fields
 
 

@@ -17,9 +17,9 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.entry_outcome import Outcome
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
+from fanout.request.fields.units import parse_time
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.request.units import parse_time
 from fanout.resuming import rules
 from fanout.resuming.rules import carried_key
 from fanout.shards.made_directories import directories_held

@@ -39,8 +39,8 @@ from fanout.model.outcome import Reason, Result
 from fanout.model.path_rules import PlainName
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
+from fanout.request.fields.traits import Decides
 from fanout.request.request import Request, fields_up_to
-from fanout.request.traits import Decides
 
 OR_AGAIN = "leave the field out, or start the request again without resume_from"
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.

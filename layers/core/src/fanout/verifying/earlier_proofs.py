@@ -42,9 +42,9 @@ from fanout.model.entry_outcome import EntryFinding
 from fanout.model.outcome import Result
 from fanout.model.path_rules import PlainName
 from fanout.model.shard import BigFile, Receipt
+from fanout.request.fields.traits import Decides
 from fanout.request.plan import Plan
 from fanout.request.request import fields_up_to
-from fanout.request.traits import Decides
 from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.record import Proven, all_records, read_receipts, read_record, record_keys, rows_of
 from fanout.verifying.moved import is_copy_of

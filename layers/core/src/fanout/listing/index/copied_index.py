@@ -33,10 +33,10 @@ from fanout.model.columns import FileColumns
 from fanout.model.document import Json, Lasting
 from fanout.model.entry import Entry, Kind
 from fanout.model.path_rules import PlainNameOrNone
+from fanout.request.fields.traits import Decides
 from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.request.request import digest_without, knows_extras
-from fanout.request.traits import Decides
 from fanout.shards.round_records import IndexFile
 
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.

@@ -18,10 +18,10 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
+from fanout.request.fields.units import parse_time
 from fanout.request.manifest import BUCKET, ENCODED_KEY, KEY, MAY_BE_MISSING, PATH
 from fanout.request.options import OnConflict
 from fanout.request.request import Request
-from fanout.request.units import parse_time
 
 # The format of an ETag from S3; any other text would go unchecked from the manifest into a request's header.
 _ETAG = re.compile(r'"?([0-9a-fA-F]{32}(?:-[0-9]{1,5})?)"?')

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from fanout.request.traits import OBJECTS, Traits
+from fanout.request.fields.traits import OBJECTS, Traits
 
 
 class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):

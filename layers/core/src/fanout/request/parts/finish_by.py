@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from fanout.model.document import utc
 from fanout.model.errors import InvalidRequest
+from fanout.request.fields.units import parse_time
 from fanout.request.parts.window import check_zone, zone
-from fanout.request.units import parse_time
 
 FIELD = "limits.finish_by"
 ALLOWED = '"06:00 Europe/Berlin", "4h", "1h30m", or ISO 8601 with a time zone, as "2026-01-31T06:00:00Z"'

@@ -19,8 +19,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Kind, whole_seconds
+from fanout.request.fields.traits import ATTRIBUTES, Traits
 from fanout.request.object_options import USER_PREFIX
-from fanout.request.traits import ATTRIBUTES, Traits
 
 _LAST_ID = 2**32 - 2  # chown(2) takes the number after it for "leave as it is"
 _SET_ID = stat.S_ISUID | stat.S_ISGID

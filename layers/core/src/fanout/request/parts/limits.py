@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from fanout.facts import aws, tuning
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_PER_SECOND
-from fanout.request.traits import COMMON, DELETING, SPEED, Traits
+from fanout.request.fields.traits import COMMON, DELETING, SPEED, Traits
 
 MB_PER_GB = 1000  # as Lambda bills
 

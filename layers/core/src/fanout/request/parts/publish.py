@@ -16,7 +16,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from fanout.model.path_rules import PlainName
-from fanout.request.traits import PUBLISHING, Traits
+from fanout.request.fields.traits import PUBLISHING, Traits
 
 # The directory of the versions, next to the link.
 VERSIONS = "versions"

@@ -19,7 +19,7 @@ from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.model.outcome import Reason
 from fanout.request.course import Course
-from fanout.request.traits import OBJECTS, Traits
+from fanout.request.fields.traits import OBJECTS, Traits
 
 
 class ArchivedPolicy(StrEnum):

@@ -15,8 +15,8 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 from fanout.facts.units import MIB
 from fanout.model.document import number_problem
 from fanout.model.errors import InvalidRequest, did_you_mean, meant
-from fanout.request.traits import Traits, said_of, traits_of
-from fanout.request.units import size_of
+from fanout.request.fields.traits import Traits, said_of, traits_of
+from fanout.request.fields.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
 _AT = re.compile(r" - at `\$\.?(.*)`$")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fanout.model.errors import InvalidRequest
+from fanout.request.fields.units import size_of
 from fanout.request.parse import parse_request
-from fanout.request.units import size_of
 
 MIB = 1024 * 1024
 
