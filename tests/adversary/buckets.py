@@ -6,6 +6,7 @@ import stat
 from dataclasses import replace
 
 from tests.adversary.attributes import FORMS, POSIX, id_of, mode_of, mtime_of, told_by
+from tests.adversary.beforehand import CLOSE_VAULT, OPEN_VAULT, vault, vault_headers
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.metadata import carried, drawn_headers, drawn_tags
 from tests.adversary.s3_words import STORAGE, Stored, is_archived
@@ -72,6 +73,10 @@ class BucketPlace:
         if key != key.encode(errors="ignore").decode():
             return  # no key: S3 takes UTF-8 alone
         there = self._objects.get(key)
+        if change.what in (OPEN_VAULT, CLOSE_VAULT):
+            for path, (mode, data) in vault(change).items():
+                self._s3.truth.put(self.bucket, self.prefix + path, data, vault_headers(path, mode))
+            return
         if change.what in ("turn-back", "roll-back"):
             older = self._older.get(key, [])
             if older:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.adversary.beforehand import with_vault
 from tests.adversary.leftovers import with_leftovers
 from tests.adversary.limited import limited
 from tests.adversary.lost_comparisons import lost_comparison
@@ -27,6 +28,7 @@ def more_draws(
     acts = limited(Random(f"limited {seed}"), options, acts)
     acts = with_swappers(Random(f"swappers {seed}"), direction, source, options, acts)
     acts = with_leftovers(Random(f"leftovers {seed}"), direction, source, options, acts)
+    acts = with_vault(Random(f"vault {seed}"), direction, options, acts)
     acts = upgraded(Random(f"upgraded {seed}"), acts)
     acts = lost_comparison(Random(f"lost comparison {seed}"), acts)
     return rates_written(Random(f"rates written {seed}"), acts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.adversary.alike import ALIKE, SPOIL
+from tests.adversary.beforehand import MADE
 from tests.adversary.damage import damage
 from tests.adversary.given import of_implied
 from tests.adversary.lab import Lab
@@ -85,10 +86,11 @@ class Scene:
 
     def _deed(self, change: Change) -> None:
         place = self.lab.destination
-        if change.what not in OWNED:
+        deeds = OWNED | MADE
+        if change.what not in deeds:
             place.change(change)
         elif isinstance(place, MountPlace) and not self.script.plain:
-            OWNED[change.what](place.root, place.root / change.path, change.seed)
+            deeds[change.what](place.root, place.root / change.path, change.seed)
 
     def _changed(self, change: Change) -> None:
         lab = self.lab

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests.adversary.beforehand import CLOSE_VAULT, OPEN_VAULT, put_vault
 from tests.adversary.clock import LabClock
 from tests.adversary.forgers import FORGE, FORGERIES, KEPT_IN, backups_of, forge, pose_as_kept
 from tests.adversary.script import STAGING, Change, Spec, bytes_of
@@ -144,7 +145,9 @@ class MountPlace:
         if any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root)):
             return
         with suppress(OSError, ValueError, RecursionError):  # ``copytree`` ends in a deep tree
-            if change.what in WORDS:
+            if change.what in (OPEN_VAULT, CLOSE_VAULT):
+                put_vault(self.root, change)
+            elif change.what in WORDS:
                 steal(change.what, self.root, change.seed)
             elif change.what in FORGERIES:
                 forge(self.root, change.seed) if change.what == FORGE else pose_as_kept(self.root)

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.adversary.beforehand import opened_vault
 from tests.adversary.scope import Finding
 from tests.adversary.script import STAGING
 from tests.adversary.thieves import is_thieves
@@ -17,6 +18,8 @@ from tests.adversary.trees import MountPlace, Snapshot
 
 # A directory that waits for its own mode: closed, and the sticky bit says so (docs/understand/attributes.md).
 UNFINISHED = 0o1700
+# The same, of another user's directory that a run took before it put anything into it.
+TAKEN = 0o5700
 
 
 def allow(wide: dict[str, int], tree: Snapshot, implied: int = 0o755) -> None:
@@ -36,6 +39,7 @@ def allow(wide: dict[str, int], tree: Snapshot, implied: int = 0o755) -> None:
 
 def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> Iterator[Finding]:
     """What is open wider than it ever was at the source, or at the destination before."""
+    yield from (Finding("opened for a local user", text) for text in opened_vault(place.root))
     left = [(str(place.root), "")]
     while left:
         directory, prefix = left.pop()
@@ -46,7 +50,8 @@ def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> I
             mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
             if entry.is_dir(follow_symlinks=False):
                 path += "/"
-                mode = 0o700 if mode & ~stat.S_ISGID == UNFINISHED else mode  # which the kernel takes from above
+                without = mode & ~stat.S_ISGID  # which the kernel takes from above
+                mode = 0o700 if without in (UNFINISHED, TAKEN) else mode
                 if not prefix and entry.name.startswith(STAGING):
                     if mode & 0o077 and not is_thieves(Path(entry.path)):
                         yield Finding("staging open", f"{STAGING}* has mode {mode:04o}")

@@ -38,13 +38,13 @@ class Recorder(MemoryTree):
         self.set_in_order: list[tuple[str, int | None]] = []
         self.takes: Callable[[], None] = lambda: None
 
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+    def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
         """Note it, or fail."""
         if entry.path in self.impossible:
             raise ItemError(Reason.DESTINATION_DENIED, "not yours")
         self.takes()
         self.set_in_order.append((entry.path, attributes.mode))
-        super().set_attributes(entry, attributes)
+        super().set_attributes(entry, attributes, is_closed=is_closed)
 
 
 def slow(world: World, reads: float) -> World:

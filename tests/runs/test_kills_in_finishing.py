@@ -63,9 +63,9 @@ class MortalStore(MemoryStore):
 class MortalTree(PosixTree):
     life: Life
 
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+    def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
         self.life.step()
-        super().set_attributes(entry, attributes)
+        super().set_attributes(entry, attributes, is_closed=is_closed)
 
     def link(self, entry: Entry, first: str) -> None:
         self.life.step()

@@ -19,7 +19,7 @@ from fanout.model.errors import ItemError
 from fanout.model.file_system import Staged
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
-from fanout.ports.file_system import Fenced, fence_any, made_nothing
+from fanout.ports.file_system import Fenced, SourceDirectories, fence_any, made_nothing
 from fanout.ports.tree import OpensEntries
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
@@ -182,7 +182,7 @@ class MemoryTree:
         """Nobody else writes to memory."""
         return self._entries[path].entry.inode
 
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+    def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
         self.put(entry.path, Kind.DIRECTORY, b"", attributes)
 
     def open_directory(self, entry: Entry, mode: int) -> None:
@@ -216,6 +216,9 @@ class MemoryTree:
     def place_of(self, entry: Entry) -> Place:
         """Nobody replaces a directory in memory."""
         return Place(entry.path, "")
+
+    def close_by(self, source: SourceDirectories) -> None:
+        """Memory has no users."""
 
     def take_places(self) -> tuple[()]:
         """Nobody replaces a directory in memory."""

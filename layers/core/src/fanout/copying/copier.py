@@ -9,6 +9,7 @@ from contextlib import closing, nullcontext
 
 from msgspec.structs import replace
 
+from fanout.copying.source_directories import SourceDirectories
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
@@ -41,7 +42,8 @@ class Copier:
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
-    An entry with a reason of ``left_out`` is skipped. ``now`` counts seconds.
+    An entry with a reason of ``left_out`` is skipped. ``now`` counts seconds. ``above`` sees entries whose place has
+    another path.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Copier:
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
         self.directories: list[SeenDirectory] = []
+        self.above: SourceDirectories | None = None
         self._noting = threading.Lock()
         self.unfinished: list[tuple[int, Entry]] = []
         self.left_out = 0
@@ -138,6 +141,8 @@ class Copier:
 
     def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
         said: dict[str, str] = {}
+        if entry.target and self.above is not None:
+            self.above.see(entry)
         try:
             checksum = self._same(entry)
             if checksum is not None:

@@ -12,6 +12,7 @@ from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
 from fanout.copying.linking import VersionBefore, linked_from, version_before
 from fanout.copying.same_content import SameContent
+from fanout.copying.source_directories import close_by_source
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
@@ -142,7 +143,7 @@ def _copier(
     if linked is not None:
         same = linked_from(plan, linked.before, destination, linked.ledger, linked.entries)
     request = plan.request
-    return Copier(
+    copier = Copier(
         source,
         destination,
         deadline,
@@ -152,6 +153,8 @@ def _copier(
         left_out=request.left_out,
         **more,
     )
+    copier.above = close_by_source(source, destination, plan, copier.directories.append)
+    return copier
 
 
 def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, task: ShardTask, threads: int) -> OutcomeWriter:

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
+from fanout.copying.source_directories import close_by_source
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import big_file_outcome_row, outcome_from_row
@@ -22,7 +23,7 @@ from fanout.ports.tree import OpensEntries, WriteTree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
-from fanout.shards.made_directories import write_places
+from fanout.shards.made_directories import SeenDirectory, write_places
 from fanout.shards.record import read_receipts
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.shards.tasks.outcome_writer import write_made
@@ -49,9 +50,13 @@ def assemble_big_files(
     if not open_keys:
         return 0, True
     parts, left_out = parts_of_big_files(ledger), plan.request.left_out
+    seen: list[SeenDirectory] = []
+    above = close_by_source(context.seen_source(plan), destination, plan, seen.append)
 
     def settle(key: str) -> Json:
         big = ledger.read_big_file(key)
+        if big.entry.target and above is not None:
+            above.see(big.entry)
         outcome = _assemble(big, parts.get(key, []), context, source, destination)
         if outcome.reason is not None:
             outcome = Outcome.because(big.entry, outcome.reason, outcome.message, left_out=left_out)
@@ -64,7 +69,7 @@ def assemble_big_files(
     name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
     if destination.file_system is not None:
         write_made(destination.file_system.take_made(), ledger, f"big-files-{name}", 0)
-        write_places(destination.file_system.take_places(), ledger, f"big-files-{name}", 0)
+        write_places([*seen, *destination.file_system.take_places()], ledger, f"big-files-{name}", 0)
     report_done(plan, ledger, "copy", f"big-files-{name}", map(outcome_from_row, rows))
     ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)

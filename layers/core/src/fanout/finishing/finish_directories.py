@@ -85,16 +85,17 @@ def _files_set(ledger: Ledger, position: ObjectKind[Position]) -> int:
 def settable_at_once(made: MadeDirectory) -> bool:
     """Whether the directory can be set before those below it: its owner can pass it afterwards.
 
-    Always true for an implied one, which no mode of a source closes, and for one that is only looked at.
+    Always true for an implied one, which no mode of a source closes, and for one that is only looked at, or was taken:
+    the row of its entry sets it.
     """
-    return made.implied or made.mode is None or made.mode & _PASSABLE == _PASSABLE
+    return made.implied or made.is_taken or made.mode is None or made.mode & _PASSABLE == _PASSABLE
 
 
 def _set_last(ledger: Ledger, files: list[MadeFile], destination: ReadTree, places: ProvenPlaces) -> list[Unset]:
     last: dict[str, MadeDirectory] = {}
     for _, made in ahead(lambda file: read_directories(ledger, file), files, tuning.LEDGER_FILES_AHEAD):
         for one in made:
-            if one.implied or one.place:
+            if one.implied or one.place or one.is_taken:
                 continue
             if settable_at_once(one):
                 last.pop(one.path, None)  # a later file has newer attributes
@@ -122,14 +123,16 @@ def set_directories(destination: ReadTree, made: Iterable[MadeDirectory]) -> lis
         return []
 
     def set_one(one: MadeDirectory) -> Unset | None:
-        entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode, replaces=one.inode if one.listed else "")
+        is_listed = not one.is_own if one.place else one.listed
+        entry = Entry(one.path, Kind.DIRECTORY, inode=one.inode, replaces=one.inode if is_listed else "")
         try:
             if one.place:
                 files.require_place(entry)
             elif one.implied:
                 files.open_directory(entry, one.mode or 0)
             else:
-                files.set_attributes(entry, Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns))
+                attributes = Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns)
+                files.set_attributes(entry, attributes, is_closed=not one.carried)
         except Exception as error:  # noqa: BLE001 - see problem_of
             if one.may_lack and isinstance(error, ItemError) and _is_missing(destination, one.path):
                 return None

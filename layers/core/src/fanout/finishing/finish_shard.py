@@ -145,4 +145,4 @@ class _DirectorySetter:
 def _read(ledger: Ledger, group: Group) -> list[MadeDirectory]:
     """Each directory of the group once, with its newest attributes."""
     rows = chain.from_iterable(read_directories(ledger, file) for file in group)
-    return list({(one.path, one.place and one.inode): one for one in rows}.values())
+    return list({(one.path, one.place and one.inode, one.is_taken): one for one in rows}.values())

@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from fanout.copying.copier import Copier
+from fanout.copying.source_directories import SourceDirectories, close_by_source
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
@@ -23,7 +24,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import OpensEntries, WriteTree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
-from fanout.shards.made_directories import write_places
+from fanout.shards.made_directories import SeenDirectory, take, write_places
 from fanout.shards.record import each_once, records, write_outcomes
 from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
@@ -52,6 +53,7 @@ def link_names(
     if links:
         end_copies(destination, context.ledger)
     linker = _Linker(source, destination, deadline, context.limiter, plan.request.left_out, context.ledger)
+    linker.above = close_by_source(context.seen_source(plan), destination, plan, linker.seen.append)
     for link in links:
         shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
         outcome_of = partial(_outcome, linker, copied)
@@ -152,7 +154,8 @@ class _Linker:
         self._deadline, self._limiter = deadline, limiter
         self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
-        self._places: list[Place] = []
+        self.seen: list[SeenDirectory] = []
+        self.above: SourceDirectories | None = None
         self._number = 0
         self._copying = threading.Lock()
 
@@ -161,6 +164,8 @@ class _Linker:
 
         Raises ``TimeUp`` if the file has to be copied and the time is up; ``cut_off`` names what was begun.
         """
+        if entry.target and self.above is not None:
+            self.above.see(entry)
         self._source.open(entry).close()
         linked = self._copies.get(first, first)
         if self._linked(entry, linked):
@@ -183,11 +188,10 @@ class _Linker:
             text = f"{self._number:,} of the further names are files of their own: a file had no room for another name"
             context.ledger.note(f"names-{context.nonce}", [text])
 
-    def take_places(self) -> list[Place]:
+    def take_places(self) -> list[SeenDirectory]:
         """The directories that names were put into since the last call; no name is linked meanwhile."""
-        taken, self._places = self._places, []
         files = self._destination.file_system
-        return [*taken, *(files.take_places() if files is not None else ())]
+        return [*take(self.seen), *(files.take_places() if files is not None else ())]
 
     def _linked(self, entry: Entry, first: str) -> bool:
         try:
@@ -207,7 +211,7 @@ class _Linker:
                 raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is not what was copied there")
             copier = Copier(self._destination, self._destination, self._deadline, limiter=self._limiter)
             outcome = next(copier.copy_all([(0, replace(found.entry, inode=inode, target=entry.path))], 1), None)
-            self._places += [one for one in copier.directories if isinstance(one, Place)]
+            self.seen += [one for one in copier.directories if isinstance(one, Place)]
             if outcome is None or outcome[1].reason is not Reason.SOURCE_CHANGED:
                 break
         if outcome is None:

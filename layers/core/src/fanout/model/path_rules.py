@@ -44,6 +44,8 @@ DEFAULT_DIRECTORY_MODE = 0o755
 # The mode of a new directory until it gets its own. The sticky bit has no effect if no other user may write. It tells
 # such a directory from a private one: a stopped run leaves it, and the next run recognizes it.
 UNFINISHED_MODE = stat.S_ISVTX | stat.S_IRWXU
+# The mode of another user's directory that a run took, until it gets its own: unfinished, and not made by a run.
+TAKEN_MODE = stat.S_ISUID | UNFINISHED_MODE
 
 
 def is_unlinked_file(path: str) -> bool:
@@ -164,6 +166,22 @@ class FilesAbove:
 def is_unfinished(mode: int) -> bool:
     """Whether a directory has the mode of a new one; a set-gid bit comes from the directory above."""
     return mode & 0o1777 == UNFINISHED_MODE
+
+
+def is_taken(mode: int) -> bool:
+    """Whether a directory has the mode of one that a run took."""
+    return is_unfinished(mode) and bool(mode & stat.S_ISUID)
+
+
+def narrowed_mode(mode: int, wanted: int, *, same_group: bool) -> int:
+    """The ``mode`` of a directory without what group and others do not get by the mode that it is to have.
+
+    ``same_group``: its group will be the same. Otherwise each gets only what both group and others are to have.
+    """
+    group, others = wanted >> 3 & stat.S_IRWXO, wanted & stat.S_IRWXO
+    if not same_group:
+        group = others = group & others
+    return mode & ~(stat.S_IRWXG | stat.S_IRWXO) | mode & (group << 3 | others)
 
 
 def mode_not_told(mode: int) -> int:

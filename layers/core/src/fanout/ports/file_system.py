@@ -27,6 +27,23 @@ class Fenced(NamedTuple):
     left: tuple[str, ...] = ()
 
 
+class SourceDirectories(Protocol):
+    """The directories of a run's source, by their paths at the destination."""
+
+    @property
+    def are_entries(self) -> bool:
+        """Whether each is an entry of the run, so that FinishTree sets the owner of one that was ``taken``."""
+
+    def attributes(self, path: str) -> Attributes | None:
+        """The attributes that a copy of a directory gets; ``None`` where the source has no entry of it.
+
+        Raises ``ItemError``, and errors of the store.
+        """
+
+    def taken(self, path: str, attributes: Attributes) -> None:
+        """Note a directory that was taken from another user; it is to get these attributes."""
+
+
 class FileSystem(Protocol):
     """Links, attributes of directories, and the run's staging directory with its right to write.
 
@@ -62,17 +79,20 @@ class FileSystem(Protocol):
     def place_of(self, entry: Entry) -> Place:
         """A directory that this tree made or found, and puts entries into; its inode is empty where it has none."""
 
+    def close_by(self, source: SourceDirectories) -> None:
+        """Close directories that were there, before anything is put into them, to those whom ``source`` keeps out."""
+
     def take_places(self) -> Sequence[Place]:
         """The directories that entries were put into, or were made for some, since this was called last."""
 
     def require_place(self, entry: Entry) -> None:
         """Raise ``ItemError`` with ``Reason.DESTINATION_CHANGED`` unless the directory of its inode has its path."""
 
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """Set the attributes of a directory that has its content.
+    def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
+        """Set the attributes of a directory that has its content; ``is_closed``: this run made it or closed it.
 
         Raises ``ItemError`` with ``Reason.DESTINATION_CHANGED`` for another one than that of the entry's inode: the
-        content is not there.
+        content is not there. So it does for one of an owner that a directory which the run closed cannot have.
         """
 
     def open_directory(self, entry: Entry, mode: int) -> None:

@@ -58,4 +58,4 @@ def _seen(row: MadeDirectory, there: dict[str, Entry], own: dict[str, str]) -> M
     """A row with what is there; one that the earlier run had for its own needs no proof by this one."""
     found = there.get(row.path)
     inode = found.inode if found is not None else ""
-    return replace(row, inode=inode, listed=bool(inode) and own.get(row.path) != inode)
+    return replace(row, inode=inode, listed=bool(inode) and own.get(row.path) != inode, carried=True)

@@ -22,7 +22,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
     ``inode`` is that of the directory which the listing saw or the run made; where it is empty, a row of ``place``
     has it. Such a row has nothing to set: entries were put into this directory, which the run made if it ``is_own``.
-    ``listed``: the listing saw it.
+    ``listed``: the listing saw it. ``carried``: an earlier run did, or made it, and this run may not have closed it.
     """
 
     path: str
@@ -37,6 +37,12 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     place: bool = False
     is_own: bool = False
     listed: bool = False
+    carried: bool = False
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether it was there, and was taken from another user; if it was listed, another row has its inode."""
+        return self.listed and not self.inode
 
 
 def made_from_row(row: Any) -> MadeDirectory:
@@ -44,7 +50,9 @@ def made_from_row(row: Any) -> MadeDirectory:
     return convert(row, MadeDirectory)
 
 
-# A directory that was made, with the attributes of its source; or one that entries were put into.
+# An entry ``replaces`` this if it is a directory which was taken from another user.
+TAKEN = "taken"
+# A directory that was made or taken, with the attributes of its source; or one that entries were put into.
 SeenDirectory = tuple[Entry, Attributes] | Place
 
 
@@ -65,7 +73,7 @@ def rows_of(seen: Iterable[SeenDirectory]) -> list[Json]:
     return [to_builtins(one) for one in (*made, *map(_of_place, ordered))]
 
 
-def write_places(places: Sequence[Place], ledger: Ledger, name: str, number: int) -> None:
+def write_places(places: Sequence[SeenDirectory], ledger: Ledger, name: str, number: int) -> None:
     """Record where finishing put entries, before their outcomes say that they are there; ``name`` is its own."""
     if places:
         ledger.write_rows(keys.placed_key(name, number), rows_of(places))
@@ -75,9 +83,8 @@ def _with_attributes(entry: Entry, attributes: Attributes) -> MadeDirectory:
     """A directory that was made, with what is to be set on it at the end."""
     mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
     times_ns = attributes.copied_mtime_ns, attributes.atime_ns
-    return MadeDirectory(
-        entry.path, mode, uid, gid, *times_ns, inode=entry.inode, listed=bool(entry.inode and entry.replaces)
-    )
+    listed = bool(entry.inode and entry.replaces) or entry.replaces == TAKEN
+    return MadeDirectory(entry.path, mode, uid, gid, *times_ns, inode=entry.inode, listed=listed)
 
 
 def _of_place(place: Place) -> MadeDirectory:

@@ -32,9 +32,12 @@ class ProvenPlaces:
         A row that stays without one is about a directory that the run neither listed nor made. One that was listed
         before the run had it for its own (another round, or a run before, made it) needs no more proof.
         """
-        lacking = {one.path for one in rows if not one.place and (not one.inode or (one.implied and one.listed))}
-        own = self.own(lacking)
-        found = [_proven(one, own.get(one.path, "")) if one.path in lacking else one for one in rows]
+        taken = {one.path for one in rows if one.is_taken}
+        settable = [one for one in rows if not one.place and not one.is_taken]
+        lacking = {one.path for one in settable if not one.inode or (one.implied and one.listed)}
+        own = self.own(lacking | taken)
+        decided = [one for one in rows if not (one.is_taken and own.get(one.path))]  # another row sets it, or fails
+        found = [_proven(one, own.get(one.path, "")) if one.path in lacking else one for one in decided]
         known = {(one.path, one.inode) for one in found if not one.place and not one.implied}
         return [one for one in found if not one.place or self._is_new(one, known)]
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import move_blocks
+from fanout.copying.source_directories import attributes_in
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -39,11 +40,11 @@ def pack_shard(shard: Shard, context: Context) -> Json:
         return {"cursor": _pack_blocks(shard, context).cursor, "done": False}
     task = ShardTask("pack", "staged", shard, context)
     plan, ledger = task.plan, task.ledger
-    staged = staged_entries(ledger.staged(), shard.id)
+    staged = staged_entries(ledger.staged(), shard.id).entries
     left = task.left(enumerate(ledger.read_shard(shard)), settled_indexes(shard, ledger))
     work = [(index, entry) for index, entry in left if entry.path not in staged]
-    packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now)
     source = context.source(plan)
+    packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, attributes_in(source))
     same: Callable[[Entry], str | None] = never_same
     if plan.request.compare is Compare.CHECKSUM:
         same = same_as_noted(shard, source, Verifier(source, task.deadline, task.limiter), context)

@@ -10,6 +10,7 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
+from fanout.model.path_rules import parents_of
 from fanout.ports.tree import OpensEntries
 from fanout.staging.packs import Chunk, Packed, packed_row
 
@@ -27,18 +28,35 @@ class PackWriter:
     overlaps = False
     file_system = None  # the function that sees it puts the entries there
 
-    def __init__(self, staged: Ledger, shard_id: str, nonce: str, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        staged: Ledger,
+        shard_id: str,
+        nonce: str,
+        now: Callable[[], float],
+        directory: Callable[[str], Attributes | None] = lambda _path: None,
+    ) -> None:
+        """``directory`` gives the attributes of a directory at the source: each pack notes those above its entries."""
         self._staged, self._shard_id, self._nonce, self._now = staged, shard_id, nonce, now
         self._numbers = itertools.count()
+        self._directory = directory
+        self._directories: dict[str, Attributes | None] = {}
         self._lock = threading.Lock()
         self._sending = threading.BoundedSemaphore(tuning.PACKS_IN_FLIGHT)
         self.staged_entries = 0
         self._begin()
 
+    def _known(self, path: str) -> Attributes | None:
+        if path not in self._directories:
+            self._directories[path] = self._directory(path)
+        return self._directories[path]
+
     def _begin(self) -> None:
         self._number = next(self._numbers)
         self._data = bytearray()
         self._rows: list[list[object]] = []
+        self._above: set[str] = set()
+        self._held = 0
         self._began_at = self._now()
 
     def create(self, entry: Entry, attributes: Attributes) -> PackTarget:
@@ -65,13 +83,18 @@ class PackWriter:
 
     def add(self, packed: Packed, data: bytes) -> None:
         """Take a whole entry, with its bytes if they are not staged yet; sends the pack if it is full."""
+        above = {one: known for one in parents_of(packed.path) if (known := self._known(one)) is not None}
         with self._lock:
+            new = [one for one in above if one not in self._above]
+            self._rows += [packed_row(Packed(one, NO_BYTES, above[one], is_above=True)) for one in new]
+            self._above.update(new)
             if data:
                 chunk = Chunk(0, len(data), self._key(PACKS, self._number), len(self._data))
                 packed = Packed(packed.path, packed.crc64nvme, packed.attributes, (chunk,))
                 self._data += data
             self._rows.append(packed_row(packed))
-            full = len(self._data) >= tuning.PACK_BYTES or len(self._rows) >= tuning.PACK_ENTRIES
+            self._held += 1
+            full = len(self._data) >= tuning.PACK_BYTES or self._held >= tuning.PACK_ENTRIES
             if not full and self._now() - self._began_at < tuning.CHECKPOINT_SECONDS:
                 return
             taken = self._take()
@@ -83,14 +106,14 @@ class PackWriter:
             taken = self._take()
         self._send(*taken)
 
-    def _take(self) -> tuple[int, bytes, list[list[object]]]:
+    def _take(self) -> tuple[int, bytes, list[list[object]], int]:
         """Return the held entries once few enough packs are being sent; until then no entry joins the next pack."""
         self._sending.acquire()
-        taken = self._number, bytes(self._data), self._rows
+        taken = self._number, bytes(self._data), self._rows, self._held
         self._begin()
         return taken
 
-    def _send(self, number: int, data: bytes, rows: list[list[object]]) -> None:
+    def _send(self, number: int, data: bytes, rows: list[list[object]], held: int) -> None:
         """The bytes first: the index makes them count."""
         try:
             if data:
@@ -100,7 +123,7 @@ class PackWriter:
         finally:
             self._sending.release()
         with self._lock:
-            self.staged_entries += len(rows)
+            self.staged_entries += held
 
     def _key(self, what: str, number: int) -> str:
         return f"{self._shard_id}/{what}/{self._nonce}-{number:06d}"

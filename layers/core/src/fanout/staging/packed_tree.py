@@ -5,27 +5,50 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from typing import NamedTuple
 
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, LedgerBroken, NotFound
 from fanout.model.outcome import Reason
 from fanout.ports.tree import WholeSource
+from fanout.shards.made_directories import TAKEN, SeenDirectory
 from fanout.staging.pack_writer import INDEX, PACKS
 from fanout.staging.packs import Packed, packed_from_row
 
 
-def staged_entries(staged: Ledger, shard_id: str) -> dict[str, Packed]:
-    """The staged entries of a shard by their path; of two attempts' the first."""
-    found: dict[str, Packed] = {}
+class StagedEntries(NamedTuple):
+    """The staged entries of a shard, and the directories above them, by their paths; of two attempts' the first."""
+
+    entries: dict[str, Packed]
+    above: dict[str, Packed]
+
+
+def staged_entries(staged: Ledger, shard_id: str) -> StagedEntries:
+    """Everything that is staged of a shard."""
+    found = StagedEntries({}, {})
     for key in staged.keys(f"{shard_id}/{INDEX}/"):
         for row in staged.read_rows(key):
             packed = packed_from_row(row)
-            found.setdefault(packed.path, packed)
+            (found.above if packed.is_above else found.entries).setdefault(packed.path, packed)
     return found
+
+
+class PackedDirectories:
+    """``ports.file_system.SourceDirectories`` by what was staged; ``note`` takes a directory that was taken."""
+
+    def __init__(self, above: dict[str, Packed], note: Callable[[SeenDirectory], None], *, are_entries: bool) -> None:
+        self._above, self._note, self.are_entries = above, note, are_entries
+
+    def attributes(self, path: str) -> Attributes | None:
+        packed = self._above.get(path)
+        return None if packed is None else packed.attributes
+
+    def taken(self, path: str, attributes: Attributes) -> None:
+        self._note((Entry(path, Kind.DIRECTORY, replaces=TAKEN), attributes))
 
 
 class PackedTree:

@@ -20,12 +20,16 @@ class Chunk(Struct, frozen=True):
 
 
 class Packed(Struct, frozen=True):
-    """A whole entry as it was read; bytes that no chunk holds are zeros. Chunks are in the order of their offsets."""
+    """A whole entry as it was read; bytes that no chunk holds are zeros. Chunks are in the order of their offsets.
+
+    ``is_above``: no entry is staged by it; it says what a directory above some will get.
+    """
 
     path: str
     crc64nvme: int
     attributes: Attributes
     chunks: tuple[Chunk, ...] = ()
+    is_above: bool = False
 
     @property
     def place(self) -> tuple[str, int]:
@@ -36,9 +40,11 @@ class Packed(Struct, frozen=True):
 def packed_row(packed: Packed) -> list[Any]:
     """A packed entry, as a row of the index of a pack."""
     chunks = [[chunk.offset, chunk.length, chunk.key, chunk.start] for chunk in packed.chunks]
-    return [packed.path, f"{packed.crc64nvme:016x}", attributes_row(packed.attributes), chunks]
+    row = [packed.path, f"{packed.crc64nvme:016x}", attributes_row(packed.attributes), chunks]
+    return [*row, True] if packed.is_above else row
 
 
 def packed_from_row(row: list[Any]) -> Packed:
-    path, checksum, attributes, chunks = row
-    return Packed(path, int(checksum, 16), attributes_from_row(attributes), tuple(Chunk(*chunk) for chunk in chunks))
+    path, checksum, attributes, chunks = row[:4]
+    held = tuple(Chunk(*chunk) for chunk in chunks)
+    return Packed(path, int(checksum, 16), attributes_from_row(attributes), held, is_above=len(row) > 4)

@@ -20,7 +20,7 @@ from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.settle_done import settle_done
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.staging.pack_writer import BROKEN, INDEX
-from fanout.staging.packed_tree import PackedTree, staged_entries
+from fanout.staging.packed_tree import PackedDirectories, PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree
 from fanout.work.context import Context
 
@@ -57,16 +57,21 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[TaskProgress, bool]
     task = ShardTask("copy", "copied", shard, context)
     ledger, staged = task.ledger, staged_entries(task.ledger.staged(), shard.id)
     left = task.left(enumerate(ledger.read_shard(shard)), settled_indexes(shard, ledger))
-    work = [(index, entry) for index, entry in left if entry.path in staged]
-    work.sort(key=lambda item: staged[item[1].path].place)
+    work = [(index, entry) for index, entry in left if entry.path in staged.entries]
+    work.sort(key=lambda item: staged.entries[item[1].path].place)
+    destination = context.destination(task.plan)
     copier = Copier(
-        PackedTree(ledger.staged(), staged.values()),
-        context.destination(task.plan),
+        PackedTree(ledger.staged(), staged.entries.values()),
+        destination,
         task.deadline,
         symlinks=task.plan.request.symlinks,
         limiter=task.limiter,
         now=context.clock.now,
     )
+    if destination.file_system is not None:
+        are_entries = task.plan.request.manifest is None
+        above = PackedDirectories(staged.above, copier.directories.append, are_entries=are_entries)
+        destination.file_system.close_by(above)
     times_broken = sum(1 for _ in ledger.staged().keys(f"{shard.id}/{BROKEN}/"))
     unbroken = _Unbroken(copier, may_leave=times_broken < STAGED_AGAIN)
     try:

@@ -15,6 +15,7 @@ from fanout.adapters.posix.attributes import has_hard_links, owner_limitation, t
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deletion import OwnUnlinks, Room, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
+from fanout.adapters.posix.fencing.closing import Closing
 from fanout.adapters.posix.fencing.fences import fence_others, find_mark, find_staged, leave_mark
 from fanout.adapters.posix.fencing.further_names import link, placed_inode
 from fanout.adapters.posix.finished_directories import FinishedDirectories
@@ -85,7 +86,9 @@ class PosixFileSystem(HandedOver):
         self.recall, self.staged = self._token.recall, self._token.staged
         self._made = field == "destination"
         opened, marks = self._staging.write_protected, self._staging.marks
-        self._places = NotedPlaces(self._root, self._token.owner_of_all, marks.is_made_for)
+        self._closing = Closing(self._token, allowed)
+        self.close_by = self._closing.close_by
+        self._places = NotedPlaces(self._root, self._token.owner_of_all, marks.is_made_for, self._closing.close)
         self._finished = FinishedDirectories(self._directories, self._token, opened, marks, self._root)
         self._kinds = OtherKinds(self._directories, self._token) if replaces_kinds else None
         if self._made:
@@ -168,8 +171,8 @@ class PosixFileSystem(HandedOver):
     def require_place(self, entry: Entry) -> None:
         self._finished.require(entry)
 
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        self._finished.set_attributes(entry, self._allowed.of(attributes, is_directory=True))
+    def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
+        self._finished.set_attributes(entry, self._allowed.of(attributes, is_directory=True), is_closed=is_closed)
 
     def open_directory(self, entry: Entry, mode: int) -> None:
         self._finished.open(entry, mode)

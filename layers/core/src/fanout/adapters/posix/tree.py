@@ -110,8 +110,10 @@ class PosixTree(PosixFileSystem):
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; its attributes are set when its content is there."""
+        self._closing.tell(entry.path, attributes)
         try:
-            self._directories.hold(self._root + entry.path, create=True, opens=False).let_go()
+            with self._directories.hold(self._root + entry.path, create=True, opens=False) as descriptor:
+                self._closing.heed(entry.path, descriptor)
         except OSError as error:
             raise self._token.error("mkdir", error) from error
 

@@ -102,9 +102,11 @@ class WriteProtected:
             self._directories.forget(path)
             with self._directories.hold(path) as descriptor:
                 found = os.fstat(descriptor)
-                is_open = found.st_mode == stat.S_IFDIR | mode | stat.S_IRWXU
-                if is_open and (found.st_uid, found.st_ino) == own:
-                    _set_mode(descriptor, mode)
+                opened = stat.S_IFDIR | mode | stat.S_IRWXU
+                is_open = found.st_mode | stat.S_IRWXG | stat.S_IRWXO == opened | stat.S_IRWXG | stat.S_IRWXO
+                is_wider = found.st_mode & ~opened  # a run may have closed it to others meanwhile
+                if is_open and not is_wider and (found.st_uid, found.st_ino) == own:
+                    _set_mode(descriptor, mode & found.st_mode)
 
 
 def _name_of(path: str) -> str:

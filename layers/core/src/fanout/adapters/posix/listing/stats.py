@@ -66,14 +66,6 @@ def require_copy(found: os.stat_result, entry: Entry) -> None:
         raise ItemError(Reason.DESTINATION_CHANGED, "its first name no longer holds the copy: others wrote there")
 
 
-def require_place(found: os.stat_result, entry: Entry) -> os.stat_result:
-    """Raise ``ItemError`` unless a directory is the one of the entry's inode, which the run saw or made."""
-    if entry.inode != str(found.st_ino):
-        problem = "another directory was put in the place of the one that its files went into"
-        raise ItemError(Reason.DESTINATION_CHANGED, problem if entry.inode else "the run neither listed nor made it")
-    return found
-
-
 class WaitedSeconds:
     """The seconds in which this thread did not run since this was made, if it ever waited for an answer.
 

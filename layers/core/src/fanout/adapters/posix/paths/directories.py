@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from math import inf
+from typing import cast
 
 from fanout.adapters.posix.errors import GONE, NOTHING, STALE
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
@@ -34,13 +35,14 @@ class Directories:
     A path is relative to ``base``, ends in ``/`` or is empty for the base itself.
     No component may be empty, ``.``, ``..`` or a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
-    No lock is held over a system call; a descriptor is closed only when no thread holds it.
+    No lock of all is held over a system call; a descriptor is closed only when no thread holds it.
     ``before_making`` is called with the path of a directory that is to be made, ``after_making`` once it is there, with
     its parent's descriptor; each of ``on_entering`` with the path and descriptor of one that was opened. Each may
     refuse it. ``on_denied`` is called with the path and descriptor of a directory in which an operation was denied, and
     says whether it may work now; those who change names in one ask it too. ``on_taken`` is called with a path, without
     ``/`` at its end, where an entry of another kind is in the way, and says whether it is free now. ``on_placing`` is
-    called once with the path and descriptor of a directory that is held to ``create`` it, and whether it was made now.
+    called once with the path and descriptor of a directory that is held to ``create`` it, and whether it was made now:
+    after those above it, and before anything is put into it.
     """
 
     def __init__(
@@ -86,32 +88,35 @@ class Directories:
         that is there now, but of the names in it the client may believe what it saw before.
         """
         with self._lock:
-            held = self._kept(path, opens=opens)
+            held = self._kept(path, create, opens)
             if held is not None:
                 held.users += 1
                 if len(self._open) >= KEPT_DIRECTORIES:
                     self._open.move_to_end(path)
-        if held is None:
-            return self._hold_from_above(path, create, opens)
-        if create and not held.is_noted:
-            self._note(path, held)
-        return held
+        return self._hold_from_above(path, create, opens) if held is None else held
 
-    def _note(self, path: str, held: HeldDirectory) -> None:
-        held.is_noted = True
-        is_new = path in self.new
-        self.new.discard(path)
+    def _note(self, path: str, held: HeldDirectory) -> HeldDirectory:
+        """Call ``on_placing`` once. Other threads wait: it may have to close the directory."""
         try:
-            self.on_placing(path, held.descriptor, is_new)
+            with held.noting:
+                if not held.is_noted:
+                    is_new = path in self.new
+                    self.new.discard(path)
+                    self.on_placing(path, held.descriptor, is_new)
+                    held.is_noted = True
         except BaseException as error:
-            held.is_noted = isinstance(error, OSError) and error.errno in GONE | STALE  # nothing can be put into it
-            if not held.is_noted:
+            if not isinstance(error, OSError) or error.errno not in GONE | STALE:
                 held.let_go()
                 raise
+            held.is_noted = True  # nothing can be put into it
+        return held
 
-    def _kept(self, path: str, *, opens: bool) -> HeldDirectory | None:
+    def _kept(self, path: str, create: bool, opens: bool) -> HeldDirectory | None:
+        """A directory that is open as it has to be: with ``create`` it and those above it are noted."""
         held = self._open.get(path)
-        return held if held is not None and (held.is_opened or not opens) else None
+        if held is None or not (held.is_opened or not opens):
+            return None
+        return held if held.is_noted or not create else None
 
     def _hold_from_above(self, path: str, create: bool, opens: bool) -> HeldDirectory:
         """As ``hold``: from the nearest directory above that is open, one level after the other."""
@@ -120,7 +125,7 @@ class Directories:
         while held is None and missing[-1]:
             missing.append(parent_of(missing[-1]))
             with self._lock:
-                held = self._kept(missing[-1], opens=True)
+                held = self._kept(missing[-1], create, opens=True)
                 if held is not None:
                     held.users += 1
                     missing.pop()
@@ -131,22 +136,23 @@ class Directories:
                 if held is not None:
                     held.let_go()
             held = below
-        assert held is not None
-        return held
+        return cast(HeldDirectory, held)
 
     def _hold_one(self, path: str, above: HeldDirectory | None, create: bool, opens: bool) -> HeldDirectory:
         """As ``hold``; ``above`` is the parent, ``None`` for the base itself."""
         while True:
             with self._lock:
-                held = self._kept(path, opens=opens)
+                held = self._kept(path, create=False, opens=opens)
                 if held is not None:
                     held.users += 1
-                    return held
+                    break
                 opening = self._opening.get(path)
                 if opening is None:
                     opened = self._opening[path] = threading.Event()
                     break
             opening.wait()
+        if held is not None:
+            return self._note(path, held) if create else held
         idle: list[int] = []
         try:
             opened_at = time.monotonic() if above is None else above.asked_at
@@ -162,9 +168,7 @@ class Directories:
             opened.set()
             for descriptor in idle:
                 os.close(descriptor)
-        if create:
-            self._note(path, held)
-        return held
+        return self._note(path, held) if create else held
 
     def _open_directory(self, path: str, parent: HeldDirectory | None, create: bool, opens: bool) -> int:
         descriptor = self._opened(path, parent, create, opens)
@@ -231,10 +235,9 @@ class Directories:
             if len(self._open) <= KEPT_DIRECTORIES:
                 return
             idle = next((path for path, other in self._open.items() if not other.users), None)
-            if idle is None:
-                return
-            descriptor = self._open.pop(idle).descriptor
-        os.close(descriptor)
+            closing = [] if idle is None else [self._open.pop(idle).descriptor]
+        for descriptor in closing:
+            os.close(descriptor)
 
     def forget(self, path: str) -> None:
         """Drop what is kept of a directory and all below it, because they were removed."""
@@ -294,6 +297,4 @@ class Directories:
         """Close every descriptor that no thread holds."""
         self.forget("")
 
-    def __del__(self) -> None:
-        """Close what nobody can use any more: a process that leaves many trees would run out of descriptors."""
-        self.close()
+    __del__ = close  # a process that leaves many trees would run out of descriptors

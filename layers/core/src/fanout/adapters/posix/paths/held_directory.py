@@ -16,7 +16,7 @@ class HeldDirectory:
 
     ``asked_at`` is when the server was last asked for it and, before, for those above it (``time.monotonic``). One that
     is opened by its name is as old as the one above, of which the client may know that name. See ``looks``.
-    ``is_noted``: ``Directories.on_placing`` knows it.
+    ``is_noted``: ``Directories.on_placing`` knows it, and those above it; ``noting`` is held meanwhile.
     """
 
     __slots__ = (
@@ -29,6 +29,7 @@ class HeldDirectory:
         "is_kept",
         "is_noted",
         "is_opened",
+        "noting",
         "users",
     )
 
@@ -37,7 +38,7 @@ class HeldDirectory:
     ) -> None:
         self.descriptor = descriptor
         self.asked_at = asked_at
-        self.asking = threading.Lock()
+        self.asking, self.noting = threading.Lock(), threading.Lock()
         self.users = 0
         self.is_kept = True
         self.is_noted = False
