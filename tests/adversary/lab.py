@@ -50,6 +50,7 @@ from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.rights import as_role
 from tests.adversary.s3_files import ShowingMeter, access_points, refusing
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
+from tests.adversary.services import History, Pauses
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
 from tests.adversary.upgrades import Product
@@ -86,7 +87,7 @@ class Lab:
         self.clock = LabClock()
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
-        self.at: dict[str, Entered] = {}
+        self.at, self.pauses = History(script.services.behind), Pauses(script.services.pauses)
         self.watching: Callable[[Any, str], AbstractContextManager[None]] = lambda machine, state: nullcontext()
         self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys, tells=not script.jobs)
         self.s3 = LyingS3(self.truth, self.conductor, WORK)
@@ -147,7 +148,7 @@ class Lab:
 
     def entered(self, execution: str) -> Entered:
         """See ``ports.aws.ExecutionReader``."""
-        return self.at[execution.rpartition(":")[2]]
+        return self.at.shown(execution.rpartition(":")[2])
 
     def _ledger(self, run_id: str, prefix: str, state: str, kept: WorkStore | None) -> Ledger:
         ledger = Ledger(as_role(self.store, state) if kept is None else kept, run_id, prefix)
@@ -278,6 +279,7 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
         # What a ledger sends side by side comes in any order, and a kill may find any of it there.
         stack.enter_context(patch.object(AnyOrder, "draw", Random(script.seed)))
         stack.enter_context(patch.object(kept_store, "ThreadPoolExecutor", AnyOrder))
+        stack.enter_context(script.services.pages())
         if script.s3_files:
             stack.enter_context(refusing(script.direction, base))
         lab = Lab(script, base, perform, Product(stack))

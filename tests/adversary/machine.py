@@ -169,7 +169,9 @@ class Machine:
     def _task(self, _function: str, event: Json) -> Any:
         """An attempt of the step that an event names, and what is known of the run by its answer."""
         name = event["step"]
-        if name in ("PaceCopy", "EndPacing"):  # no Map runs here
+        if name == "PaceCopy":
+            return self.lab.pauses.answer(self.run_id, event, self.lab.clock.now())
+        if name == "EndPacing":  # no Map runs here
             return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
         if self.running.stopped:
             raise Stopped

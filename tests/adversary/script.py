@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from tests.adversary.services import Services
+
 S3_TO_MOUNT, MOUNT_TO_S3, WITHIN_MOUNT, TWO_MOUNTS, INSIDE_S3 = (
     "S3 to mount",
     "mount to S3",
@@ -136,6 +138,7 @@ class Script(Struct, frozen=True):
     jobs: str = ""
     plain: bool = False
     events: bool = False
+    services: Services = field(default_factory=Services)
 
     def story(self) -> str:
         """The whole in plain words."""
@@ -154,6 +157,7 @@ class Script(Struct, frozen=True):
             lines.append(f"objects that others write tell no checksum; trouble of the jobs about them: {self.jobs}")
         if self.ledger_in_s3:
             lines.append("the ledger lies in the S3 that lies")
+        lines += self.services.story()
         for name, specs in (("source", self.source), ("destination", self.destination)):
             lines += [f"  {name} holds {told(spec)}" for spec in specs]
         lines += [f"  {line}" for act in self.acts for line in act.story()]

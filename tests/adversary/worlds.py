@@ -40,6 +40,7 @@ from tests.adversary.script import (
     Script,
     Spec,
 )
+from tests.adversary.services import draw_services
 from tests.adversary.vocabulary import (
     DEEP,
     DIRECTORY_MODES,
@@ -122,6 +123,7 @@ class _Author:
             plain=plain,
             events=of_events(Random(f"events {self.seed}"), self.direction, options),
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
+            services=draw_services(Random(f"services {self.seed}"), options),
         )
 
     def tree(self) -> tuple[Spec, ...]:

@@ -1,0 +1,97 @@
+"""What the services between functions do to a run: long lists in pages, a late history, a copy of days.
+
+A stream of its own: no other draw moves. None of it is a fault, so a run ends as it would without.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from msgspec import Struct
+
+from fanout.ledger import objects
+from fanout.model.document import Json, utc
+from fanout.ports.aws import Entered
+
+DAY_SECONDS = 86_400.0
+FOR_EVER = -1
+# With these a run is to end by a time, or what it brought back is there for a time.
+_TIMED = frozenset({"limits", "archived", "window"})
+
+
+class Services(Struct, frozen=True):
+    """How the services are to one script.
+
+    ``page_bytes`` is the size from which a list of the ledger has a further page, 0 for the product's own. ``behind``
+    is how many answers of GetExecutionHistory do not have the newest state yet, ``FOR_EVER`` for all. PaceCopy pauses
+    for a day as often as ``pauses`` says.
+    """
+
+    page_bytes: int = 0
+    behind: int = 0
+    pauses: int = 0
+
+    def story(self) -> list[str]:
+        """In plain words; nothing for services as others have them."""
+        said = []
+        if self.page_bytes:
+            said.append(f"a list of the ledger has a page for each {self.page_bytes} bytes")
+        if self.behind:
+            said.append(f"the history of an execution is behind for {self.behind} answers")
+        if self.pauses:
+            said.append(f"PaceCopy pauses for a day, {self.pauses} times")
+        return said
+
+    def pages(self) -> AbstractContextManager[object]:
+        """Lists have pages of this size inside."""
+        return patch.object(objects, "PAGE_BYTES", self.page_bytes) if self.page_bytes else nullcontext()
+
+
+def draw_services(draw: Random, options: dict[str, Any]) -> Services:
+    """Those of a script; most scripts have the product's own."""
+    page_bytes = draw.choice((0, 0, 1, 150, 700))
+    behind, pauses = draw.choice((0, 0, 0, 1, 3)), draw.choice((0, 0, 0, 1, 4))
+    return Services(page_bytes, behind, 0 if _TIMED & options.keys() else pauses)
+
+
+class History(dict[str, Entered]):
+    """The state that each run entered last, and what GetExecutionHistory shows of it."""
+
+    def __init__(self, behind: int) -> None:
+        super().__init__()
+        self._behind = behind
+        self._before: dict[str, Entered] = {}
+        self._shown: Counter[str] = Counter()
+
+    def __setitem__(self, run: str, entered: Entered) -> None:
+        before = self.get(run)
+        if before is not None and before != entered:
+            self._before[run] = before
+            self._shown[run] = 0
+        super().__setitem__(run, entered)
+
+    def shown(self, run: str) -> Entered:
+        """One answer: the state before, while the history is behind."""
+        before = self._before.get(run)
+        self._shown[run] += 1
+        is_behind = self._behind == FOR_EVER or self._shown[run] <= self._behind
+        return before if before is not None and is_behind else self[run]
+
+
+class Pauses:
+    """The pauses of PaceCopy in each run."""
+
+    def __init__(self, each: int) -> None:
+        self._each = each
+        self._made: Counter[str] = Counter()
+
+    def answer(self, run: str, event: Json, now: float) -> Json:
+        """The answer of PaceCopy: no Map runs here."""
+        self._made[run] += 1
+        done = self._made[run] > self._each
+        until = "" if done else utc(now + DAY_SECONDS)
+        return {"run": event["run"], "shards": event["shards"], "done": done, "until": until}
