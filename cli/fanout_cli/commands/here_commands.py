@@ -85,14 +85,13 @@ class LocalGroup(QuickGroup):
 def here_command() -> Iterator[Terminal]:
     """The terminal of a command, which ends with one sentence and exit status 2 where it cannot do its work."""
     from fanout.model.errors import FanoutError
-    from fanout_cli.here.ends import in_paths
-    from fanout_cli.terminal import Terminal
+    from fanout_cli.here.terminal import HereTerminal
 
-    console = Terminal(stderr=True)
+    console = HereTerminal(stderr=True)
     try:
         yield console
     except (CommandError, FanoutError) as error:
-        console.print(in_paths(str(error)), style="red", soft_wrap=True)
+        console.say_error(error)
         raise typer.Exit(EXIT_COMMAND) from error
 
 

@@ -17,7 +17,7 @@ from fanout.runtime.embedded.engine import Engine
 from fanout.runtime.embedded.machine import parts_of_machine
 from fanout.work.processes.crew import begin_crew, find_crew
 from fanout_cli.command_error import EXIT_INTERRUPTED
-from fanout_cli.here.ends import in_paths, is_s3, refuse_ledger_in_ends
+from fanout_cli.here.ends import is_s3, refuse_ledger_in_ends
 from fanout_cli.here.ledger import HereLedger
 from fanout_cli.here.progress import shown_progress
 from fanout_cli.here.result import result_here, say_end, say_stopped
@@ -55,7 +55,7 @@ def carry_out(document: Any, ends: tuple[Any, Any], word: str, options: HereOpti
         check_answers(s3, end)
 
     def say(text: str) -> None:
-        console.print(in_paths(text), markup=False, highlight=False, soft_wrap=True)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def failed(_state: str, error: Exception) -> None:
         if isinstance(error, DestinationBusy):

@@ -62,7 +62,7 @@ def say_report(ledger: HereLedger, run: str | None, json_output: bool, console: 
 
 
 def _say(console: Terminal, text: str) -> None:
-    console.print(in_paths(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_stopped(ledger: HereLedger, run_id: str, say: SayPlain) -> None:

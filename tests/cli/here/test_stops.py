@@ -115,4 +115,5 @@ def test_another_run_waits_for_its_turn_and_takes_it_from_one_that_was_killed(
     said_by(first)
     said = said_by(second)
     assert second.returncode == 0, said
+    assert "efs://" not in seen + said
     assert ends[1].files() == dict.fromkeys(MANY, b"other")
