@@ -117,6 +117,5 @@ def _give_back(numbers: tuple[signal.Signals, ...], before: list[Any]) -> None:
 
 def _leave() -> NoReturn:
     """End this process as one that was interrupted; its first child ends all others. No thread is waited for."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    sys.stdout.flush()
     os._exit(EXIT_INTERRUPTED)
