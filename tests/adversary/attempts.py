@@ -8,9 +8,9 @@ from random import Random
 from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
-from tests.adversary.machine import LABELS
 from tests.adversary.scope import REFUSED, Finding, Record
 from tests.adversary.script import Act, Fault
+from tests.adversary.states import LABELS
 
 # Faults that take a run's right to write, or give it to another run.
 _TAKES_THE_RIGHT = frozenset({"freeze", "stop", "another run", "change"})

@@ -15,7 +15,8 @@ from fanout.ledger.run_places import run_prefix, verification_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from tests.adversary.conductor import Attempt
-from tests.adversary.machine import LABELS, Machine
+from tests.adversary.machine import Machine
+from tests.adversary.states import LABELS
 
 CLOSES = "SummariseTransfer"
 _LISTS = ("segments/round-0001.json", "shards.json", "deletions.json", "finishing/round-0000.json")

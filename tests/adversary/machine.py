@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache
 from typing import Any
 
 from fanout.flow.calls import StackSettings
@@ -29,63 +28,7 @@ from tests.adversary.result import Deletion, Result
 from tests.adversary.rights import as_role
 from tests.adversary.script import Act
 from tests.adversary.sleepers import Sleeper
-from tests.support.definitions import definition
-
-# More often than any state is entered here; and more attempts than scripts trouble.
-ENTERED, ATTEMPTS = 1_000, 6
-# The words of scripts for states.
-LABELS = {
-    "PlanTransfer": "plan",
-    "CheckMount": "check",
-    "CheckOtherMount": "check",
-    "ShortWay": "short way",
-    "TakeOver": "take over",
-    "ListOneSegment": "list",
-    "ListSegment": "list",
-    "ListDestination": "list destination",
-    "GatherSegments": "gather",
-    "PartitionShards": "partition",
-    "CopyShard": "copy",
-    "PackShard": "pack",
-    "UnpackShard": "unpack",
-    "DigestDestination": "digest",
-    "RecordShardFailure": "record",
-    "FinishTree": "finish",
-    "FinishShard": "finish shard",
-    "BeginDeletion": "begin deletion",
-    "LookAtSource": "look",
-    "DeleteShard": "delete",
-    "LookAtDirectories": "look at directories",
-    "RemoveDirectories": "remove directories",
-    "BeginVerification": "begin verification",
-    "ComputeChecksums": "compute",
-    "DigestShard": "digest",
-    "VerifyShard": "verify",
-    "SummariseTransfer": "summarise",
-}
-
-
-class Stopped(Exception):
-    """The execution was stopped from outside."""
-
-
-class Endless(Exception):
-    """A state is never done."""
-
-
-@cache
-def _definition() -> Json:
-    """With few attempts: those that wait for another run would wait for one that does not go on meanwhile."""
-
-    def bound(value: Any) -> None:
-        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            bound(one)
-        if isinstance(value, dict) and "MaxAttempts" in value:
-            value["MaxAttempts"] = min(value["MaxAttempts"], ATTEMPTS)
-
-    found = deepcopy(definition())
-    bound(found)
-    return found
+from tests.adversary.states import ENTERED, LABELS, Endless, Stopped, bound_definition
 
 
 class Machine:
@@ -123,7 +66,7 @@ class Machine:
         self.lab.going.add(self.run_id)
         execution = {"Id": self.run_id, "Name": self.run_id}
         walker = Walker(
-            _definition(), self._task, self._rows, self.lab.clock, execution, self._failure, entered=self._enter
+            bound_definition(), self._task, self._rows, self.lab.clock, execution, self._failure, entered=self._enter
         )
         try:
             walker.run(self.request)

@@ -12,6 +12,7 @@ from tests.adversary.differences import ATTRIBUTES, NAMED, judge_sums, judge_ver
 from tests.adversary.fields import judge_end, judge_report
 from tests.adversary.hangs import HANGS
 from tests.adversary.keeping import judge_keeping, left_there
+from tests.adversary.linked import judge_linked
 from tests.adversary.metadata import judge_metadata, judge_told
 from tests.adversary.published import paths_of_published
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
@@ -145,7 +146,7 @@ def _complete(script: Script, record: Record, scope: Scope) -> Iterator[Finding]
     if green and scope.is_all and all(one.keys() == resting.keys() for one in record.window):
         yield from _counted(record, tree)
     if green:
-        yield from _linked(script, record, scope, resting)
+        yield from judge_linked(script, record, scope, resting)
 
 
 def _rested(path: str, version: Version, window: list[Snapshot]) -> bool:
@@ -289,22 +290,3 @@ def _counted(record: Record, tree: Snapshot) -> Iterator[Finding]:
         extra = [path for path in record.after if path not in tree and not any(one.startswith(path) for one in tree)]
         if extra:
             yield Finding("extra", f"run {record.run} verified all and did not see {extra}")
-
-
-def _linked(script: Script, record: Record, scope: Scope, resting: Snapshot) -> Iterator[Finding]:
-    """Names of one file stay names of one file where both ends are mounts."""
-    if script.direction in (S3_TO_MOUNT, MOUNT_TO_S3, INSIDE_S3) or record.manifest is not None or script.s3_files:
-        return
-    groups: dict[str, list[str]] = {}
-    tree = record.raw
-    for path, version in tree.items():
-        if version.kind == "file":
-            groups.setdefault(version.mark, []).append(path)
-    for names in groups.values():
-        held = all(
-            name in resting and name not in record.touched and scope.holds(name, tree[name], tree) for name in names
-        )
-        names = [name for name in names if not left_there(record, name)]
-        marks = {record.after[name].mark for name in names if name in record.after}
-        if len(names) > 1 and held and len(marks) > 1:
-            yield Finding("links", f"run {record.run}: {names} are one file at the source and {len(marks)} there")

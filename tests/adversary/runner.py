@@ -20,7 +20,7 @@ from tests.adversary.fields import until_window_changes
 from tests.adversary.forged_events import send_forged
 from tests.adversary.lab import laboratory
 from tests.adversary.limited import CARRYING_OVER, Proofs, judge_limit, opened_of
-from tests.adversary.machine import Endless, Machine
+from tests.adversary.machine import Machine
 from tests.adversary.manifests import judge_skipped, named, put_manifest, version_now
 from tests.adversary.metadata import judge_let_go
 from tests.adversary.moves import judge_move
@@ -34,21 +34,16 @@ from tests.adversary.robbed import judge_forgers, judge_thieves
 from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
+from tests.adversary.states import Endless
 from tests.adversary.strays import stray
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.twins import judge_twins
+from tests.adversary.vocabulary import NO_INDEX, WATCHED_ENTRIES, WRITING
 from tests.adversary.wideness import allow, too_wide
 
 __all__ = ["Outcome", "carry_out"]
-# Trees that are larger than this are looked at when a run has ended, and not all the time.
-WATCHED_ENTRIES = 80
 # Runs in which nothing goes wrong, and those that follow them.
 QUIET = frozenset({"last", "check", RETRIED})
-# A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
-NO_INDEX = frozenset({"manifest", "compare"})
-WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
-WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
-WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
 
 
 class Experiment(Scene):

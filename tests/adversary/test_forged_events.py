@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.adversary.machine import LABELS
 from tests.adversary.runner import Outcome, carry_out
 from tests.adversary.script import DIRECTIONS, INSIDE_S3, S3_TO_MOUNT, Act, Fault, Script
+from tests.adversary.states import LABELS
 from tests.adversary.test_twice_at_once import EXTRA, SOURCE, SYNC
 from tests.support.long import drawn
 

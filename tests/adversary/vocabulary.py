@@ -151,3 +151,11 @@ IN_TURN: dict[str, tuple[tuple[str, str], ...]] = {
 OS_IN_TURN = tuple((kind, refusal) for refusal in dict.fromkeys(REFUSALS) for kind in OS_KINDS)
 # Requests about which only large files and what is to be deleted ask.
 OF_PARTS = frozenset({"s3:UploadPart", "s3:CompleteMultipartUpload", "s3:UploadPartCopy", "s3:GetObject"})
+# The operations that change something.
+WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
+WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
+WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
+# Trees that are larger than this are looked at when a run has ended, and not all the time.
+WATCHED_ENTRIES = 80
+# A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
+NO_INDEX = frozenset({"manifest", "compare"})

@@ -18,8 +18,8 @@ from fanout.turns.write_turn import writers_from_bytes
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.conductor import Attempt
 from tests.adversary.lab import Lab
-from tests.adversary.machine import LABELS
 from tests.adversary.script import STAGING
+from tests.adversary.states import LABELS
 from tests.adversary.trees import MountPlace, Place
 
 Json = Any

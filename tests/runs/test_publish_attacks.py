@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.posix.publishing import versions as versions_below_a_mount
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.linking import VERSION_BEFORE
@@ -19,9 +18,7 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.publishing.publish_version import publish_version
 from tests.runs.test_publish import put, world
-from tests.support.nobody import NOBODY
 from tests.support.publishing import REQUEST, PublishingWorld, held, rollback_to
 
 __all__ = ["world"]
@@ -245,28 +242,6 @@ def test_a_full_disk_leaves_the_link_and_a_resumed_run_publishes(
     assert held(world.current) == held(world.mount / "site/versions/v1") | {"b1.txt": "one", "b2.txt": "two"}
 
 
-def test_old_versions_that_cannot_be_removed_are_a_note_and_the_next_run_removes_them(
-    world: PublishingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = {**REQUEST, "publish": {"link": "current", "keep": 1}}
-    world.publish(request)
-    world.following("v2").publish(request)
-    third = world.following("v3")
-    until_the_switch(third, request)
-    with monkeypatch.context() as patch:
-        patch.setattr(versions_below_a_mount, "remove_retired", denied)
-        publish_version(third.context())
-    assert any("old versions could not be removed" in note for note in third.end()["notes"])
-    assert os.readlink(world.mount / "site/current") == "versions/v3"
-    assert known(third) == ["v3", "v2"]
-    world.following("v4").publish(request)
-    assert [name for name in world.versions() if name[0] != "."] == ["v3", "v4"]
-
-
-def denied(*_: object, **__: object) -> None:
-    raise PermissionError(13, "Permission denied")
-
-
 def test_a_plan_says_what_would_be_linked_and_makes_nothing(world: PublishingWorld) -> None:
     world.publish()
     put(world, "a.txt", "aa")
@@ -289,22 +264,3 @@ def test_the_checks_of_another_attempt_find_what_the_first_one_noted(world: Publ
     check_mount(dataclasses.replace(second).context())
     assert json.loads(json.dumps(noted)) == second.ledger.read_json(VERSION_BEFORE)
     assert noted["version"] == "v1"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
-@pytest.mark.parametrize(("owner", "mode"), [(NOBODY, 0o755), (0, 0o777), (0, 0o775)])
-def test_versions_that_others_could_rename_are_refused_before_anything_is_copied(
-    world: PublishingWorld, owner: int, mode: int
-) -> None:
-    """Whoever may could have what is copied into a version go into a directory of his, and his be published."""
-    above = world.mount / "site/versions"
-    above.mkdir(parents=True)
-    os.chown(above, owner, owner)
-    above.chmod(mode)
-    with pytest.raises(InvalidRequest, match="have it owned by the function's user, with no write permission") as error:
-        world.publish()
-    assert "destination: /site/versions " in str(error.value)
-    assert os.listdir(above) == []
-    os.chown(above, 0, 0)
-    above.chmod(0o755)
-    assert world.following("v2").publish()["status"] == "SUCCEEDED"
