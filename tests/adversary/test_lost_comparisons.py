@@ -34,6 +34,6 @@ def test_a_product_whose_sums_are_not_those_of_what_counts_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sums = shard_results.RecordSums(digests=BothDigests("1", "2"))
-    monkeypatch.setattr(shard_results, "sums_of", lambda *_: sums)
+    monkeypatch.setattr(shard_results, "_sums_of", lambda *_: sums)
     script = Script(0, WITHIN_MOUNT, SOURCE, (), (Act("run", "r1"), Act("run", "last", {"mode": "verify"})))
     assert carry_out(script, tmp_path / "lab").kinds == {"sums"}
