@@ -22,15 +22,16 @@ OPEN_VAULT, CLOSE_VAULT, MAKE_VAULT = "open-vault", "close-vault", "make-vault"
 VAULT, SECRET = "vault", "secret-"
 MAKER = 12_348
 _OPEN, _CLOSED = 0o755, 0o700
-# Options that give directories other modes, or leave the vault out.
-_KEEPS_ALL = frozenset({"verify", "compare", "limits", "on_conflict", "symlinks"})
+# Options that give directories other modes, or may leave the vault out.
+_NOT_WITH = frozenset({"attributes", "include", "exclude", "max_size", "min_size", "manifest", "publish", "overwrite"})
+_NOT_WITH |= {"newer_than", "older_than", "modified_after", "modified_before"}
 Acts = tuple[Act, ...]
 
 
 def with_vault(draw: Random, direction: str, options: Mapping[str, Any], acts: Acts) -> Acts:
     """The acts with him at work, now and then: before the first run, during it, or in what it left open."""
     chance, when = draw.random(), draw.choice(("before", "before", "during", "left open"))
-    fits = direction in (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS) and options.keys() <= _KEEPS_ALL
+    fits = direction in (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS) and not options.keys() & _NOT_WITH
     if not fits or os.geteuid() or chance > 0.15 or acts[0].what != "run":
         return acts
     first, seed = acts[0], draw.randrange(10**6)
