@@ -9,6 +9,7 @@ from typing import Any
 
 from fanout.books.step import NextStep, Verb
 from fanout.books.summary_document import Status
+from fanout.ledger.objects import START_AGAIN
 from fanout.runtime.embedded.engine import Ended
 from fanout_cli.command_error import CommandError
 from fanout_cli.here.ends import in_paths
@@ -46,7 +47,7 @@ def say_end(ledger: HereLedger, result: RunResult, json_output: bool, console: T
     if result.failed_paths:
         outcomes = " ".join(f"--outcome {one}" for one in sorted({one.outcome.value for one in result.classes}))
         say(f"all of them: fanout local entries {result.run_id} {outcomes}{ledger.words}")
-    _say_step(ledger, str(result.run_id), next_step_of(result, ledger.mode(str(result.run_id))), say)
+    _say_step(ledger, str(result.run_id), _step(ledger, result), say)
 
 
 def say_report(ledger: HereLedger, run: str | None, json_output: bool, console: Terminal) -> RunResult:
@@ -71,6 +72,13 @@ def say_stopped(ledger: HereLedger, run_id: str, say: SayPlain) -> None:
     if reached := so_far(ledger.of_run(run_id)):
         say(reached)
     _say_step(ledger, run_id, stopped_step_of(ledger.mode(run_id)), say)
+
+
+def _step(ledger: HereLedger, result: RunResult) -> NextStep:
+    """The next step; a run that could not go on with another one is begun anew, whatever broke it off."""
+    if result.error is not None and START_AGAIN in result.error["message"]:
+        return NextStep("start the request again; it lists both ends anew", Verb.AGAIN)
+    return next_step_of(result, ledger.mode(str(result.run_id)))
 
 
 def _say_step(ledger: HereLedger, run_id: str, step: NextStep, say: SayPlain) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -88,8 +89,9 @@ def test_a_plan_that_is_not_as_it_was_written_is_refused_and_stays(here: Here, s
     said = here.run("retry", "old", status=6).stderr
     assert "runs/old/plan.json is not whole" in said and "start the request again" in said and "Traceback" not in said
     assert plan.read_text(encoding="utf-8") == other and not (here.home / "out/b").exists()
-    # The remedy, for the retry that was refused.
-    here.run("retry", "--again")
+    advised = re.search(r"^  fanout local (.*)$", said, re.MULTILINE)
+    assert advised is not None and advised[1].endswith("--again")
+    here.run(*advised[1].split())
     assert (here.home / "out/b").read_bytes() == b"two"
 
 
