@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from scripts.ledger_rights import STATE_MACHINE, WRITERS, kept_from, unread_by, unwritten_by, written_by
+from scripts.ledger_rights import STATE_MACHINE, WRITERS, kept_from, seen_by, unread_by, unwritten_by, written_by
 
 TEMPLATE = Path(__file__).parents[1] / "templates/ledger.yaml"
 # The functions whose roles each parameter names, in that order; OTHERS are those of the same functions elsewhere.
@@ -99,7 +99,22 @@ def _policy(group: str, number: int, function: str) -> str:
           - Effect: Deny
             Action: s3:PutObject
 {_patterns(kept_from(function))}
-{_closed(function)}"""
+{_opened(function)}{_closed(function)}"""
+
+
+def _opened(function: str) -> str:
+    """The right to read what a function asks outside of ``runs/``."""
+    seen = seen_by(function)
+    return (
+        f"""\
+          # Whether its run still has its turn at the ends that it changes.
+          - Effect: Allow
+            Action: s3:GetObject
+{_patterns(seen)}
+"""
+        if seen
+        else ""
+    )
 
 
 def _closed(function: str) -> str:

@@ -16,6 +16,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 import fanout
+from fanout.flow.belongs import TURNS
 from fanout.flow.steps import STEPS
 from fanout.ledger import keys, run_places
 from fanout.ledger.kind import ObjectKind
@@ -38,6 +39,10 @@ SHORT_WAY = "ShortWay"
 _STANDS_FOR = frozenset({"CheckMount", "ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "FinishTree"})
 _VERIFY = ("VerifyShard",)
 _STAGED = f"{run_places.STAGED}*"
+_TURNS = f"{run_places.LOCKS}*"
+WRITE_TURNS = ("PlanTransfer", "SummariseTransfer")
+# Each step that changes an end asks whether its run still has its turn there; CheckMount whom it fences.
+_SEE_TURNS = tuple(sorted({STEPS[state].function for state in TURNS} | {"CheckMount", SHORT_WAY}))
 
 
 def _import_all() -> None:
@@ -69,7 +74,7 @@ _OTHERS: dict[str, tuple[str, ...]] = {
 }
 OUTSIDE: dict[str, tuple[str, ...]] = {
     **{pattern: who for pattern, who in _DECLARED.items() if not pattern.startswith(RUNS)},
-    f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer"),
+    _TURNS: WRITE_TURNS,
     _STAGED: ("CopyShard",),
     # The role of the jobs of S3 Batch Operations, which is no function's.
     f"{run_places.REPORTS}*": ("ChecksumJob",),
@@ -78,7 +83,7 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
 _SEALERS = tuple(sorted({step.function for step in STEPS.values() if step.seals is not Seals.NOTHING}))
 READ_OUTSIDE: dict[str, tuple[str, ...]] = {
     f"{run_places.SEALS}*": _SEALERS,
-    f"{run_places.LOCKS}*": ("PlanTransfer", "SummariseTransfer", "CheckMount", SHORT_WAY),
+    _TURNS: (*WRITE_TURNS, *_SEE_TURNS),
     f"{run_places.PROBES}*": ("PlanTransfer",),
     _STAGED: ("CopyShard",),
 }
@@ -121,6 +126,11 @@ def kept_from(function: str) -> tuple[str, ...]:
         if len(one_by_one) > 1 and not any(fnmatchcase(sample, pattern) for sample in samples):
             found = [other for other in found if other not in one_by_one] + [pattern]
     return tuple(one for one in dict.fromkeys(found) if not any(fnmatchcase(sample, one) for sample in samples))
+
+
+def seen_by(function: str) -> tuple[str, ...]:
+    """The keys outside of ``runs/`` that a function reads and does not write, and this table alone lets it read."""
+    return (_TURNS,) if function in _SEE_TURNS else ()
 
 
 def unread_by(function: str) -> tuple[str, ...]:

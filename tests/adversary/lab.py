@@ -80,13 +80,16 @@ LIMITS = {
 
 
 class Lab:
-    """See the module. ``going`` are the executions that go on; ``watching`` surrounds each attempt of a function."""
+    """See the module. ``going`` are the executions that go on, ``stopped`` the machines of those that were stopped;
+    ``watching`` surrounds each attempt of a function.
+    """
 
     def __init__(self, script: Script, base: Path, perform: Callable[[Fault, Attempt], None], product: Product) -> None:
         self.script, self.base, self.product = script, base, product
         self.clock = LabClock()
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
+        self.stopped: list[Any] = []
         self.at, self.pauses = History(script.services.behind), Pauses(script.services.pauses)
         self.watching: Callable[[Any, str], AbstractContextManager[None]] = lambda machine, state: nullcontext()
         self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys, tells=not script.jobs)

@@ -72,6 +72,7 @@ class Machine:
             walker.run(self.request)
         except Stopped:
             self.result.status = "STOPPED"
+            self.lab.stopped.append(self)
         except StateFailed as failed:
             if not self.result.status:
                 self.result.status, self.result.error = "FAILED", failed.output()

@@ -17,7 +17,6 @@ from tests.adversary.caches import client_of
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
-from tests.adversary.forged_events import send_forged
 from tests.adversary.lab import laboratory
 from tests.adversary.limited import CARRYING_OVER, Proofs, judge_limit, opened_of
 from tests.adversary.machine import Machine
@@ -35,6 +34,7 @@ from tests.adversary.scene import Outcome, Scene
 from tests.adversary.scope import Record, Scope
 from tests.adversary.script import Act, Fault, Script
 from tests.adversary.states import Endless
+from tests.adversary.stopped_events import BY_HAND
 from tests.adversary.strays import stray
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.twins import judge_twins
@@ -274,8 +274,8 @@ class Experiment(Scene):
             machine.twice(attempt)
         elif fault.what == "stray event":
             machine.again(*stray(fault.seed, machine.sent), attempt)
-        elif fault.what == "forged event":
-            send_forged(fault.seed, machine, attempt)
+        elif fault.what in BY_HAND:
+            BY_HAND[fault.what](fault.seed, machine, attempt)
         elif fault.what == "oversleep":
             machine.oversleep(fault.seed)
         elif fault.what == "freeze":

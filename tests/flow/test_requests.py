@@ -15,8 +15,9 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.forecast.way import IN_SERIES
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Found, Kind
+from fanout.turns.write_turn import WriteTurns
 from tests.flow.counted_store import CountedStore
-from tests.support.flow import World
+from tests.support.flow import ManualClock, OwnExecution, World
 from tests.support.memory import MemoryTree
 
 # Of a run of one file: all requests of the state, and those in series.
@@ -112,3 +113,38 @@ def test_a_nightly_sync_from_a_bucket_that_finds_nothing_looks_up_no_object(tmp_
         assert world.run(request)["status"] == "SUCCEEDED"
     assert world.summary()["totals"]["unchanged"]["entries"] == 200
     assert source.asked == []
+
+
+DELETING = {"BeginDeletion", "DeleteShard", "RemoveDirectories"}
+
+
+@pytest.mark.parametrize(
+    ("request_more", "waiting"),
+    [
+        ({"source": "efs:///tree", "destination": "s3://a-bucket/copy/", "mode": "sync"}, {"CopyShard"}),
+        ({"mode": "sync"}, set()),
+        ({"mode": "move"}, {"CopyShard"}),
+    ],
+)
+def test_asking_for_the_turn_of_a_run_is_one_request_in_series_of_a_task_that_deletes_or_writes_to_a_bucket(
+    request_more: Json, waiting: set[str]
+) -> None:
+    asked = {}
+    for with_turns in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            store = CountedStore(patch)
+            turns = WriteTurns(store, OwnExecution("run-1"), ManualClock()) if with_turns else None
+            world = Counted(store=store, turns=turns)
+            assert isinstance(world.source, MemoryTree)
+            assert isinstance(world.destination, MemoryTree)
+            world.source.put("d/f", Kind.FILE, b"hello")
+            for name in ("d/f", "d/extra", "d/more/extra"):
+                world.destination.put(name, Kind.FILE, b"older")
+            guard = {"delete_guard": {"max_percent": 100}} if request_more["mode"] == "sync" else {}
+            ends = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
+            assert world.run({**ends, **guard, **request_more})["status"] == "SUCCEEDED"
+            asked[with_turns] = store.in_series
+    tasks = asked[True].keys() - {"PlanTransfer", "CheckMount", "SummariseTransfer"}  # they have the lists to read
+    more = {task: asked[True][task] - asked[False][task] for task in tasks}
+    assert {"DeleteShard", "CopyShard", "FinishTree"} <= tasks
+    assert {task: count for task, count in more.items() if count > (task in DELETING | waiting)} == {}

@@ -18,7 +18,8 @@ from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.same_transfer import ALIKE, same_transfer_digest
-from fanout.turns.write_turn import Meeting, meeting, writer_of
+from fanout.turns.meeting import Meeting, meeting
+from fanout.turns.write_turn import writer_of
 
 REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""))
 # Fields whose default says nothing of what another value is.

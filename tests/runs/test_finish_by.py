@@ -248,6 +248,9 @@ def test_a_run_that_waited_for_its_turn_counts_from_when_it_asked() -> None:
                 raise DestinationBusy("efs:///copy", "run-0", "sync")
             return None
 
+        def ask(self, _plan: Plan, _end: Location) -> None:
+            pass
+
         def turn(self, _plan: Plan, _end: Location) -> Turn:
             return Turn()
 

@@ -99,6 +99,9 @@ class Fenced:
     def take(self, plan: Plan, execution: str, versions: object = None) -> None:
         """See ``ports.turns.Turns``."""
 
+    def ask(self, plan: Plan, end: Location) -> None:
+        """See ``ports.turns.Turns``."""
+
     def turn(self, plan: Plan, end: Location) -> Turn:
         """See ``ports.turns.Turns``."""
         return self._turn

@@ -160,15 +160,6 @@ def test_only_the_function_that_asks_may_have_objects_restored() -> None:
     assert {name for name, found in roles.items() if "RestoreObjectsPolicy" in found} == {"FinishTreeRole"}
 
 
-def test_only_who_checks_a_mount_sees_who_writes_to_it() -> None:
-    """It removes what others staged, but for those that write; it changes no list."""
-    roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
-    assert {name for name, found in roles.items() if "SeeTurnsPolicy" in found} == {"CheckMountRole", "ShortWayRole"}
-    (sees,) = [s for name, s in policies() if name == "SeeTurnsPolicy" and s["Effect"] == "Allow"]
-    assert actions(sees) == ["s3:GetObject"]
-    assert sees["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/mounts/*"}
-
-
 def test_every_policy_is_a_function_s() -> None:
     used = set().union(*(set(abilities(role)) for role in of_type("AWS::IAM::Role").values()))
     assert used == set(of_type("AWS::IAM::ManagedPolicy"))

@@ -7,6 +7,8 @@ from itertools import product
 
 import pytest
 
+from fanout.flow.belongs import TURNS
+from fanout.flow.steps import STEPS
 from fanout.ledger import keys
 from fanout.runtime.doctor import PROBE_KEY
 from scripts import generate_policies
@@ -61,6 +63,12 @@ def test_a_function_writes_what_the_table_says_and_nothing_else(function: str) -
     plan = {f"runs/x/{INNER.removeprefix('runs/*/')}plan.json"} & allowed
     assert plan == ({f"{sample_of(INNER)}plan.json"} if function == "BeginVerification" else set())
     assert allowed - plan == {one for one in expected(function) if "verification/verification" not in one} - plan
+
+
+def test_who_changes_an_end_sees_whose_turn_it_is_and_nobody_else() -> None:
+    need = Need("s3:GetObject", f"arn:aws:s3:::{WORK}/locks/mounts/data.json")
+    sees = {one for one in FUNCTIONS if is_allowed(need, statements_of(f"{one}Function", WIDE))}
+    assert {STEPS[state].function for state in TURNS} | {"CheckMount", "ShortWay"} == sees - set(rights.WRITE_TURNS)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

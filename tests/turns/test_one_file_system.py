@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from fanout.model.errors import DestinationBusy
+from fanout.model.errors import DestinationBusy, Superseded
 from fanout.ports.store import VersionedStore
 from fanout.turns.write_turn import WriteTurns, writers_from_bytes
 from tests.contract.test_write_turns import Known, ReadTogether
@@ -110,3 +111,29 @@ def test_of_runs_that_come_at_once_at_most_one_writes() -> None:
         told = list(threads.map(take, ids, (UPPER, LOWER)))
     assert told.count(None) <= 1
     assert len(entered(store)) == told.count(None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "keeps"),
+    [(ONE, False), ({}, False), ({"data": "fs-1"}, False), ({"data": "fs-1", "more": "fs-2"}, True)],
+)
+def test_a_stopped_run_loses_its_turn_to_a_later_one_that_may_write_there_by_another_mount(
+    ids: dict[str, str], keeps: bool
+) -> None:
+    store, going = MemoryStore(), {"arn:one"}
+    turns = turns_of(store, going, ids)
+    stopped = plan("one", **UPPER)
+    assert turns.take(stopped, "arn:one") is None
+    turns.ask(stopped, stopped.request.destination)
+    going.discard("arn:one")
+    later = plan("two", **LOWER)
+    going.add("arn:two")
+    assert turns.take(later, "arn:two") is None
+    with nullcontext() if keeps else pytest.raises(Superseded, match="has its turn at efs://data/a no more"):
+        turns.ask(stopped, stopped.request.destination)
+    turns.ask(later, later.request.destination)
+    assert entered(store) == ["one", "two"], "the next run at its own mount fences it"
+    going.add("arn:one")
+    turns.release(later)
+    assert turns.take(stopped, "arn:one") is None
+    turns.ask(stopped, stopped.request.destination)

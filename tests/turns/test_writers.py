@@ -12,7 +12,8 @@ from fanout.efs.seconds import DEFAULT_RATES
 from fanout.ports.turns import Fence, Writer
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
-from fanout.turns.write_turn import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
+from fanout.turns.meeting import Meeting, meeting
+from fanout.turns.write_turn import list_key, writer_of, writers_bytes, writers_from_bytes
 
 APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS
 BASE = {"source": "s3://a-bucket/in/", "destination": "efs:///x/y"}

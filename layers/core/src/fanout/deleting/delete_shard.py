@@ -46,7 +46,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     entries = list(ledger.read_shard(shard))
     left = task.left(enumerate(entries), settled_indexes(shard, ledger))
     if plan.moves:
-        look = leave if stays(shard) else look_at_copy(tree, context.seen_destination(plan), plan, ledger)
+        look = leave if stays(shard) else look_at_copy(tree, context.seen_destination(plan), plan, context)
     elif plan.request.between_mounts:
         look, left = noted_look(shard, entries, ledger), looked_at(shard, left, context.clock.now(), ledger)
     else:

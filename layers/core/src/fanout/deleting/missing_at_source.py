@@ -15,7 +15,9 @@ from fanout.model.segment import Segment
 from fanout.ports.looking import found_now
 from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
+from fanout.turns.turn_watch import TurnWatch
 from fanout.verifying.moved import is_copy_of
+from fanout.work.context import Context
 from fanout.work.roots import SOURCE_ROOT, identity_of
 
 # Why an entry of the destination stays, or None.
@@ -108,16 +110,24 @@ def _is_copy(here: Entry, there: Found) -> bool:
     return same and there.is_symlink == (here.kind is Kind.SYMLINK)
 
 
-def look_at_copy(source: ReadTree, destination: ReadTree | None, plan: Plan, ledger: Ledger) -> LookAtSource:
+def look_at_copy(source: ReadTree, destination: ReadTree | None, plan: Plan, context: Context) -> LookAtSource:
     """Return a function that says why an entry stays at the source: its copy is gone, or another one.
 
-    Where the destination is not seen, what the comparison found counts. Where another directory replaced
-    the source's root, everything stays. Raises the errors of ``check``.
+    Where the destination is not seen, what the comparison found counts for as long as no later run took the
+    destination over: the function raises ``Superseded`` then. Where another directory replaced the source's root,
+    everything stays. Raises the errors of ``check``.
     """
     source.check(writing=False)
-    replaced = same_root(source, ledger.whole_run()) if not plan.request.source.is_keyed else None
+    whole = context.ledger.whole_run()
+    replaced = same_root(source, whole) if not plan.request.source.is_keyed else None
     if destination is None:
-        return lambda _entry: replaced
+        turn = TurnWatch(whole.read_plan(), plan.request.destination, context)
+
+        def unseen(_entry: Entry) -> ItemError | None:
+            turn.look()
+            return replaced
+
+        return unseen
     destination.check(writing=False)
     return lambda entry: replaced or _gone(destination, entry)
 

@@ -84,7 +84,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         return _NOTHING_LEFT
     own = None
     if plan.moves:
-        own = look_at_copy(tree, context.seen_destination(plan), plan, ledger)
+        own = look_at_copy(tree, context.seen_destination(plan), plan, context)
     elif not plan.request.between_mounts:
         own = look_at_source(context.source(plan), plan, ledger)
     remove = remover(tree)

@@ -1,9 +1,15 @@
-"""A task does what its run has to do: its plan has such a step, and what the event names is what the run wrote.
+"""A task does what its run has to do: its plan has the step, its ledger the part, and the run still has its turn.
 
 Whoever may invoke a function can send, while a run works, an event of another kind of run, or one that names a part
 that the run never cut. Each step of a planned run has a row in ``RUNS``, which says the runs that have it; a step that
 works on a part, a segment or a shard, has one in ``PARTS`` too, which holds it against the list that the state before
-wrote. Both are asked while the task begins to read: see ``own_run``.
+wrote. All are asked while the task begins to read: see ``own_run``.
+
+A run that was stopped leaves no summary, so its steps can be invoked for as long as its ledger is there. A step that
+changes an end therefore has a row in ``TURNS``: it reads the lists of writers in the work bucket (``turns.write_turn``)
+and ends as ``Superseded`` where a later run took this one out. On a mount the staging directory shows the same to what
+copies there (``adapters.posix.fencing``), so these steps read the lists of buckets alone. What deletes asks at every
+end: what it deletes at one end rests on what is at the other.
 """
 
 from __future__ import annotations
@@ -17,9 +23,13 @@ from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location
+from fanout.ports.turns import Turns
 from fanout.request.plan import Plan
+from fanout.request.request import is_fenced
 from fanout.shards.partitioned import SHARDS
 from fanout.shards.round_records import round_of
+from fanout.work.parallel import side_by_side
 
 
 def _any(_plan: Plan) -> bool:
@@ -32,6 +42,10 @@ def _lists(plan: Plan) -> bool:
 
 def _copies(plan: Plan) -> bool:
     return plan.request.course.copies
+
+
+def _restores(plan: Plan) -> bool:
+    return plan.request.course.copies and plan.request.brings_back
 
 
 def _compares(plan: Plan) -> bool:
@@ -66,7 +80,7 @@ RUNS: dict[str, Callable[[Plan], bool]] = {
     "ListDestination": _lists,
     "GatherSegments": _lists,
     "PartitionShards": _lists,
-    "RestoreObjects": _copies,
+    "RestoreObjects": _restores,
     "CopyShard": _copies,
     "PackShard": _copies,
     "UnpackShard": _copies,
@@ -86,6 +100,22 @@ RUNS: dict[str, Callable[[Plan], bool]] = {
     "DigestShard": _copies_or_compares,
     "VerifyShard": _copies_or_compares,
     "PublishVersion": _publishes,
+}
+
+
+def _unfenced(end: Location) -> bool:
+    return not is_fenced(end)
+
+
+def _every(_end: Location) -> bool:
+    return True
+
+
+# The steps that change an end, and the ends, of those that the run writes, at which each asks for the run's turn.
+# CheckMount reads the lists of mounts itself, for the runs that it fences.
+TURNS: dict[str, Callable[[Location], bool]] = {
+    **dict.fromkeys(("CopyShard", "UnpackShard", "FinishTree", "FinishShard"), _unfenced),
+    **dict.fromkeys(("RestoreObjects", "BeginDeletion", "DeleteShard", "RemoveDirectories", "PublishVersion"), _every),
 }
 
 
@@ -148,6 +178,20 @@ def check_part(event: Json, ledger: Ledger) -> None:
     check = PARTS.get(event["step"])
     if check is not None:
         check(event, ledger)
+
+
+def check_turn(step: str, ledger: Ledger, turns: Turns | None) -> None:
+    """Raise ``Superseded`` for a step that changes an end at which the run does not have its turn any more.
+
+    Asks the store at each call. The plan of a comparison inside a move writes nowhere: that of the whole run counts.
+    """
+    asks = TURNS.get(step)
+    if asks is None or turns is None:
+        return
+    plan = ledger.whole_run().read_plan()
+    ends = [end for end in plan.request.written_ends if asks(end)]
+    if ends:
+        side_by_side(lambda end: turns.ask(plan, end), ends, len(ends))
 
 
 def _not_of_the_run(name: str, part: str, key: str) -> InvalidRequest:

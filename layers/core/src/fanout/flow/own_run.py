@@ -6,10 +6,11 @@
 | is another one     | plan.json names another run                                | ``LedgerBroken`` |
 | has ended          | summary.json is there, of a run that was not skipped       | ``InvalidRequest`` |
 | has no such step   | plan.json, and the tables of ``belongs``                   | ``InvalidRequest`` |
+| lost its turn      | the lists of writers in ``locks/``: a later run took it    | ``Superseded``   |
 
 All are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
 written, only once it is known. A run that was stopped leaves no summary; its functions may go on until a later run
-fences it.
+takes its turn.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from fanout.flow.belongs import PARTS, check_course, check_part
+from fanout.flow.belongs import PARTS, TURNS, check_course, check_part, check_turn
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -45,19 +46,19 @@ _MEANWHILE = "/attempts/"
 def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
     """The context of a task, which opens a tree, writes, or asks S3, only of a run that is planned and has not ended.
 
-    The run has this step, and wrote the part that the event names (``flow.belongs``).
+    The run has this step, wrote the part that the event names, and has its turn (``flow.belongs``).
 
-    Raises ``LedgerBroken`` or ``InvalidRequest`` before that, and at the end at the latest.
+    Raises ``LedgerBroken``, ``InvalidRequest`` or ``Superseded`` before that, and at the end at the latest.
     """
-    ledger = context.ledger
+    ledger, step = context.ledger, event["step"]
     if ledger.is_kept:
-        _check_kept(event, ledger)
+        _check_kept(event, context)
         yield context
         return
-    with ThreadPoolExecutor(4, thread_name_prefix="own") as pool:
+    with ThreadPoolExecutor(5, thread_name_prefix="own") as pool:
         plan = pool.submit(_found, ledger, keys.PLAN)
         ended = pool.submit(_has_ended, ledger)
-        part = pool.submit(check_part, event, ledger) if event["step"] in PARTS else None
+        part = pool.submit(check_part, event, ledger) if step in PARTS else None
         notes: list[Future[None]] = []
         passed = threading.Event()
 
@@ -68,9 +69,11 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
                 raise ledger.broken(keys.PLAN, MISSING)
             if ended.result():
                 raise _ended(ledger)
-            check_course(event["step"], held.read_plan())
+            check_course(step, held.read_plan())
             if part is not None:
                 part.result()
+            if turn is not None:
+                turn.result()
 
         def check() -> None:
             is_at_work()
@@ -89,6 +92,7 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
                 notes.append(pool.submit(noted))
 
         held = ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan)))
+        turn = pool.submit(check_turn, step, held, context.turns) if step in TURNS else None
         try:
             yield replace(context, ledger=held, ends=_held_ends(context.ends, check))
         except (LedgerBroken, Superseded):
@@ -97,8 +101,9 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
         check()
 
 
-def _check_kept(event: Json, ledger: Ledger) -> None:
+def _check_kept(event: Json, context: Context) -> None:
     """The same of a ledger that this process keeps: its listing says what is there."""
+    ledger = context.ledger
     ledger.look_ahead()
     if not ledger.has(keys.PLAN):
         raise ledger.broken(keys.PLAN, MISSING)
@@ -106,6 +111,7 @@ def _check_kept(event: Json, ledger: Ledger) -> None:
         raise _ended(ledger)
     check_course(event["step"], ledger.read_plan())
     check_part(event, ledger)
+    check_turn(event["step"], ledger, context.turns)
 
 
 def _held_ends(ends: EndPorts, check: Callable[[], None]) -> EndPorts:

@@ -15,8 +15,8 @@ A function that is lost may still be at work, or wake up later. It begins no ste
 for which Step Functions waits before it goes on; a step that it has begun is fenced as any task that was lost.
 
 So is a function whose run was stopped, on a mount. A bucket fences nobody: a write there names what was listed. So the
-function asks, once it has listed and before it writes, whether its run still has its turn there. What a later run
-writes is then newer than the listing, and no write of this run replaces it.
+function asks once, when it has listed and before it writes, whether its run still has its turn there
+(``flow.belongs``). What a later run writes is then newer than the listing, and no write of this run replaces it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fanout.facts import tuning
+from fanout.flow.belongs import TURNS
 from fanout.flow.calls import Begin, StackSettings
 from fanout.flow.events import field
 from fanout.flow.steps import STEPS, WALKED, run_step
@@ -36,7 +39,6 @@ from fanout.flow.walker import Walker, never
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.ports.clock import Clock
-from fanout.request.request import is_fenced
 from fanout.shards.round_records import round_done_key
 from fanout.work.context import Context
 
@@ -44,8 +46,6 @@ DEFINITION = Path(__file__).with_name("transfer.json")
 FIRST, ASKS = "CheckMount", "HowFar?"
 # The places that the walk does not go on from.
 ENDS = frozenset({"OpenRound", "BeginDeletion", "BeginVerification", "VerifyShards", "SummariseTransfer"})
-# The steps that write to a bucket.
-_WRITING = ("CopyShard", "FinishTree")
 # What the steps before these places have written last is sent with what the next step writes: a function that is lost
 # until then is one that was lost in the step before, and nothing is copied yet.
 _WAITING = frozenset({"OneSegment?", "GatherSegments", "PartitionShards", "CopyInPace"})
@@ -147,11 +147,12 @@ class _Tasks:
         step = STEPS[name]
         with self._begin(step.acts_as or name) as inside:
             self.ledger = inside.ledger
-            if name in _WRITING and not self._has_turn:
-                _ask_for_turn(inside)
-                self._has_turn = True
+            if name in TURNS and self._has_turn:
+                inside = replace(inside, turns=None)
             self.has_copied = self.has_copied or name == "CopyShard"
-            return step.answers(event, run_step(step, event, inside, self._stack, waits=name in _LEAVE_WAITING))
+            answer = run_step(step, event, inside, self._stack, waits=name in _LEAVE_WAITING)
+            self._has_turn = self._has_turn or name in TURNS
+            return step.answers(event, answer)
 
     def items(self, _bucket: str, key: str) -> Any:
         """The items of a Map, if one function does them one after the other as soon as many side by side."""
@@ -160,11 +161,3 @@ class _Tasks:
         if len(rows) > 1 and seconds > tuning.SHORT_WAY_SHARDS_SECONDS:
             raise HandedOn(f"{len(rows):,} shards of {seconds:.0f} s are for as many functions")
         return rows
-
-
-def _ask_for_turn(context: Context) -> None:
-    """Raise ``Superseded`` if the run has its turn no more at a bucket that it writes to."""
-    plan = context.ledger.read_plan()
-    for end in plan.request.written_ends:
-        if context.turns is not None and not is_fenced(end):
-            context.turns.turn(plan, end)

@@ -28,7 +28,8 @@ class Writer(Struct, frozen=True):
     the run copies the entries of a manifest. ``since``: when it began, in seconds since 1970. ``fences`` are the runs
     that it took out of the list of a mount, and fences before it lists anything. ``staged`` is where it stages; empty
     for ``place``. ``elsewhere`` are the lists of the stack's other mounts, which may show the same directory, and
-    ``ended_there`` the runs in them that had ended.
+    ``ended_there`` the runs in them that had ended. ``is_over``: it had ended when a later run entered another list
+    whose mount may show the same directory.
     """
 
     run_id: PlainName
@@ -42,6 +43,7 @@ class Writer(Struct, frozen=True):
     staged: str = ""
     elsewhere: tuple[str, ...] = ()
     ended_there: tuple[PlainName, ...] = ()
+    is_over: bool = False
 
 
 class Turn(Struct, frozen=True):
@@ -68,6 +70,9 @@ class Turns(Protocol):
 
     def look_ahead(self, ends: Iterable[Location], pool: Executor) -> None:
         """Begin to read what the next ``take`` or ``release`` of a run that writes these ends reads first."""
+
+    def ask(self, plan: Plan, end: Location) -> None:
+        """Raise ``Superseded`` where a run has its turn at an end no more; one request, never answered by a cache."""
 
     def turn(self, plan: Plan, end: Location) -> Turn:
         """The other runs at an end that a run writes, which has its turn. Raises ``Superseded`` where it lost it."""

@@ -1,31 +1,15 @@
 """Registers writing runs: a run is entered in the list of each end that it writes before it does, and removed after.
 
+``turns.meeting`` decides which runs may write at the same time.
+
 A list is one object per store (a bucket or a mount). Only conditional writes change it, so if two runs come at
 once, one sees the other. A run that was stopped or broke down never removes itself. The next run therefore asks
 Step Functions whether a listed run is active, and removes it if not. The removed run's functions may still be
 at work. On a mount the next run fences them (CheckMount); until then its own entry names the runs to fence.
 
 Two mounts of one file system have two lists, so a run looks at the other mount's list before it enters and after. Of
-two that come at once at least one sees the other, and gives way.
-
-Decides which runs may write at the same time, and which run writes now.
-
-A run that writes (mode copy, sync or move) is entered in the list of its destination's store before it writes
-anything. A move is entered in that of its source too, where it deletes. The table applies if another run's place is
-the same, inside or above its own:
-
-| the other run                                            | this run                                     |
-|----------------------------------------------------------|----------------------------------------------|
-| is this run itself, as an earlier attempt entered it     | goes on                                      |
-| carries out the same transfer                            | is skipped: the other one does the same work |
-| and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
-| is any other                                             | waits until the other one has ended          |
-
-At two mounts of one file system any two places may be one or lie in each other: a mount hides what lies above it, and
-nothing at either end tells where it begins. There the table applies whatever the paths are, and nobody is skipped.
-
-Two transfers are the same if their requests are (``request.same_transfer``), and if they read the same input: a list of
-entries is read once, so another version of it is another transfer.
+two that come at once at least one sees the other, and gives way. A run that has ended stays in the other mount's list
+for the next run there, which fences it; the list says that its turn is over.
 """
 
 from __future__ import annotations
@@ -33,7 +17,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from enum import Enum
 from functools import cache
 
 from msgspec import Struct
@@ -48,24 +31,16 @@ from fanout.ports.aws import Executions
 from fanout.ports.clock import Clock
 from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
-from fanout.request.course import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.request.same_transfer import same_transfer_digest
+from fanout.turns.meeting import Meeting, meeting, meeting_by_another_mount
 
 
 class Writers(Lasting, frozen=True):
     """The runs that write to one store, also those that an earlier version of the product entered."""
 
     writers: list[Writer]
-
-
-class Meeting(Enum):
-    """The decision for a run that meets another one."""
-
-    APART = "apart"
-    SAME = "same"
-    WAITS = "waits"
 
 
 def writer_of(plan: Plan, end: Location, execution: str, now: float, versions: str = "") -> Writer:
@@ -87,21 +62,8 @@ def list_key(end: Location) -> str:
     return f"{LOCKS}{end.store}.json"
 
 
-def meeting(writer: Writer, other: Writer) -> Meeting:
-    """Decide by the table above, for another active run."""
-    if not nest(writer.place, other.place) or writer.run_id == other.run_id:
-        return Meeting.APART
-    return Meeting.SAME if writer.transfer == other.transfer else _of_two_transfers(writer, other)
-
-
-def meeting_by_another_mount(writer: Writer, other: Writer) -> Meeting:
-    """Decide for another active run that writes by another mount of the same file system."""
-    return Meeting.APART if writer.run_id == other.run_id else _of_two_transfers(writer, other)
-
-
-def _of_two_transfers(writer: Writer, other: Writer) -> Meeting:
-    both_copy = writer.mode == other.mode == Mode.COPY.value
-    return Meeting.APART if both_copy and (writer.names or other.names) else Meeting.WAITS
+def _list_of(mount: str) -> str:
+    return list_key(MountLocation(mount, ""))
 
 
 def writers_bytes(writers: Iterable[Writer]) -> bytes:
@@ -178,9 +140,28 @@ class WriteTurns(Struct, frozen=True):
         """The writer with the lists of the other mounts, and the runs in them that have ended."""
         if not is_fenced(end):
             return mine
-        lists = tuple(list_key(MountLocation(name, "")) for name in self.mounts if name != end.mount)
-        ended = (one.run_id for key in lists for one in self._writers(key) if not goes_on(one.execution))
+        lists = tuple(_list_of(name) for name in self.mounts if name != end.mount)
+        ended = (run_id for key in lists for run_id in self._end_turns(key, end, mine, goes_on))
         return replace(mine, elsewhere=lists, ended_there=tuple(ended))
+
+    def _end_turns(self, key: str, end: Location, mine: Writer, goes_on: Callable[[str], bool]) -> list[str]:
+        """The runs of another mount's list that have ended, whose turn is over where both may show one file system."""
+        may_be_one = not self._are_two(end.mount, key)
+        for number in range(ATTEMPTS):
+            stored, version = self._stored(key)
+            ended = [one.run_id for one in stored if not goes_on(one.execution)]
+            left = [
+                replace(one, is_over=True) if one.run_id in ended and one.run_id != mine.run_id else one
+                for one in stored
+            ]
+            if left == stored or not may_be_one or self._written(key, left, version, number):
+                return ended
+        raise Transient(f"{key} was changed by others {ATTEMPTS} times")
+
+    def _are_two(self, mount: str, key: str) -> bool:
+        """Whether a mount, and the one of a list, are known to show two file systems."""
+        ids = {self.file_systems.get(name, "") for name in self.mounts if name == mount or _list_of(name) == key}
+        return len(ids) == 2 and "" not in ids
 
     def _writers(self, key: str) -> list[Writer]:
         return self._stored(key)[0]
@@ -215,15 +196,17 @@ class WriteTurns(Struct, frozen=True):
                 return None
         raise Transient(f"{key} was changed by others {ATTEMPTS} times")
 
+    def ask(self, plan: Plan, end: Location) -> None:
+        """Raise ``Superseded`` where the list of an end's store does not have the run any more; reads it once."""
+        _entered(plan, end, self._writers(list_key(end)))
+
     def turn(self, plan: Plan, end: Location) -> Turn:
         """Whom a run that has its turn fences at an end that it writes, and who writes there at the same time.
 
         Raises ``Superseded`` if it has its turn no more.
         """
         stored = self._writers(list_key(end))
-        mine = next((one for one in stored if (one.run_id, one.place) == (plan.run_id, end.place)), None)
-        if mine is None:
-            raise Superseded(plan.run_id)
+        mine = _entered(plan, end, stored)
         fenced = {fence.run_id for fence in mine.fences}
         ended = {plan.run_id, *mine.ended_there}
         elsewhere = {one.run_id: one for key in mine.elsewhere for one in self._writers(key) if one.run_id not in ended}
@@ -249,6 +232,14 @@ class WriteTurns(Struct, frozen=True):
             self.clock.sleep(PAUSE_SECONDS * min(number, 10))
             return False
         return True
+
+
+def _entered(plan: Plan, end: Location, stored: list[Writer]) -> Writer:
+    """The run as a list has it. Raises ``Superseded`` for one that the list does not have, or that has ended."""
+    for one in stored:
+        if (one.run_id, one.place) == (plan.run_id, end.place) and not one.is_over:
+            return one
+    raise Superseded(plan.run_id, f"it has its turn at {end} no more, since a later run wrote there; start it again")
 
 
 def _is_same(one: Writer, mine: Writer) -> bool:
