@@ -29,7 +29,7 @@ _NO_DOCUMENTS = (
         "request.options",
         "request.request",
         "request.parse",
-        "request.traits",
+        "request.fields.traits",
         "probe.request",
     ),
     *("books.step", "books.next_step", "books.failures", "shards.tasks.activity", "verifying.differences"),

@@ -6,7 +6,7 @@ A call gets the use case, the event, the task's context and the stack. Use cases
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -177,6 +177,14 @@ def short_way(use_case: UseCase, event: Json, context: Context, stack: StackSett
 def asked_for(event: Json) -> str:
     run_id: str = field(event, "run_id")
     return run_id
+
+
+def functions_on(mount: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    """The functions that see a mount, of those that are ``offered``. Raises ``InvalidRequest`` where there are none."""
+    index = mounts.index(mount)
+    if index >= len(offered):
+        raise InvalidRequest("mount", f"the stack has no functions on {mount!r}", "deploy it with this mount")
+    return offered[index]
 
 
 def only_mount(mounts: Collection[str]) -> str:

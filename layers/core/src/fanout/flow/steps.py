@@ -20,7 +20,6 @@ from fanout.flow.events import field
 from fanout.flow.evidence import Evidence, shown
 from fanout.ledger.sealing import Seals
 from fanout.model.document import Json
-from fanout.model.errors import InvalidRequest
 from fanout.request.plan import Plan
 from fanout.work.context import Context, nothing
 
@@ -292,14 +291,7 @@ def functions_of(plan: Plan, mounts: tuple[str, ...], offered: Sequence[Mapping[
     request = plan.request
     names = [end.mount for end in (request.source, request.destination) if not end.is_keyed]
     names = names or list(mounts[:1])
-    source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
+    source, destination = (calls.functions_on(name, mounts, offered) for name in (names[0], names[-1]))
     at_source = {"DeleteShard", "RemoveDirectories"} if request.course.deletes_proven else set()
     at_source |= {state for state in MOUNTING if STEPS[state].mount is Mount.SOURCE}
     return {state: (source if state in at_source else destination)[name] for state, name in MOUNTING.items()}
-
-
-def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:
-    index = mounts.index(name)
-    if index >= len(offered):
-        raise InvalidRequest("mount", f"the stack has no functions on {name!r}", "deploy it with this mount")
-    return index
