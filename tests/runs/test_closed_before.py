@@ -231,7 +231,7 @@ def test_one_that_lets_in_nobody_else_is_not_asked_about(mount: Path, source: st
     assert ends.run("run-1").summary()["status"] == "SUCCEEDED"
     ends.put("p/", 0o755)
     ends.put("p/more", 0o644, "x")
-    with patch("fanout.copying.source_directories.SourceDirectories.attributes", side_effect=AssertionError):
+    with patch("fanout.copying.source_directories.SourceTreeDirectories.attributes", side_effect=AssertionError):
         world = ends.run("run-2")
     assert world.summary()["status"] == "SUCCEEDED", reasons(world)
     assert access(mount / "out/p") == ("755", 0)

@@ -9,7 +9,7 @@ from contextlib import closing, nullcontext
 
 from msgspec.structs import replace
 
-from fanout.copying.source_directories import SourceDirectories
+from fanout.copying.source_directories import SourceTreeDirectories
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
@@ -74,7 +74,7 @@ class Copier:
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
         self.directories: list[SeenDirectory] = []
-        self.above: SourceDirectories | None = None
+        self.above: SourceTreeDirectories | None = None
         self._noting = threading.Lock()
         self.unfinished: list[tuple[int, Entry]] = []
         self.left_out = 0

@@ -16,7 +16,7 @@ from fanout.shards.made_directories import TAKEN, SeenDirectory
 _KNOWN = 10_000
 
 
-class SourceDirectories:
+class SourceTreeDirectories:
     """See ``ports.file_system.SourceDirectories``; ``note`` takes a directory that was taken.
 
     ``are_entries``: not of a manifest, which need not name the directories above its entries.
@@ -65,10 +65,10 @@ def attributes_in(source: ReadTree) -> Callable[[str], Attributes | None]:
 
 def close_by_source(
     source: ReadTree | None, destination: WritesEntries, plan: Plan, note: Callable[[SeenDirectory], None]
-) -> SourceDirectories | None:
+) -> SourceTreeDirectories | None:
     """Have a mounted destination close directories by their source; ``None`` where this function does not see both."""
     if source is None or destination.file_system is None:
         return None
-    above = SourceDirectories(source, note, are_entries=plan.request.manifest is None)
+    above = SourceTreeDirectories(source, note, are_entries=plan.request.manifest is None)
     destination.file_system.close_by(above)
     return above

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from fanout.copying.copier import Copier
-from fanout.copying.source_directories import SourceDirectories, close_by_source
+from fanout.copying.source_directories import SourceTreeDirectories, close_by_source
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
@@ -155,7 +155,7 @@ class _Linker:
         self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
         self.seen: list[SeenDirectory] = []
-        self.above: SourceDirectories | None = None
+        self.above: SourceTreeDirectories | None = None
         self._number = 0
         self._copying = threading.Lock()
 
