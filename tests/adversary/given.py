@@ -50,6 +50,14 @@ def _bound(version: Version, set_ids: bool) -> Version:
     return version if set_ids and not roots else replace(version, mode=mode & ~0o6000)
 
 
+def without_set_ids(tree: Snapshot) -> Snapshot:
+    """What a stack whose ``SetIds`` is never lets files and directories of a mount have."""
+    return {
+        path: version if version.mode is None else replace(version, mode=version.mode & ~0o6000)
+        for path, version in tree.items()
+    }
+
+
 def of_implied(options: dict[str, Any]) -> int:
     """The mode of a directory that only keys imply."""
     return int(options.get("attributes", {}).get("directory_mode", "0755"), 8)

@@ -34,7 +34,7 @@ from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
-from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
+from fanout.request.parts.allowed_attributes import allowed_for
 from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
@@ -205,7 +205,7 @@ class Lab:
                         follow=follow,
                         overwrite=overwrite,
                         backup_to=place,
-                        allowed=allowed_for(plan.request, StackAllows()),
+                        allowed=allowed_for(plan.request, self.script.services.allows),
                         replaces_kinds=end == "destination" and plan.request.replaces_kinds,
                     )
                 )
@@ -221,7 +221,7 @@ class Lab:
             )
 
         def source(plan: Plan) -> Tree | None:
-            found, allowed = tree("source", plan), allowed_for(plan.request, StackAllows())
+            found, allowed = tree("source", plan), allowed_for(plan.request, self.script.services.allows)
             return None if found is None else with_given_attributes(found, plan.request.attributes, allowed)
 
         def release() -> None:

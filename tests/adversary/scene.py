@@ -11,7 +11,7 @@ from typing import Any
 from tests.adversary.alike import ALIKE, SPOIL
 from tests.adversary.beforehand import MADE
 from tests.adversary.damage import damage
-from tests.adversary.given import of_implied
+from tests.adversary.given import of_implied, without_set_ids
 from tests.adversary.lab import Lab
 from tests.adversary.leftovers import GIVE, OWNED, RENAMES
 from tests.adversary.manifests import write_anew
@@ -147,7 +147,7 @@ class Scene:
         """An entry may have the mode of the source, and the one that the request gives it."""
         implied = of_implied(self.script.options)
         allow(self._wide, self.history[-1], implied)
-        allow(self._wide, view(self.history[-1], self.script.direction, self.script.options), implied)
+        allow(self._wide, self._view(self.history[-1], self.script.options), implied)
 
     def _kept(self, run: str = "") -> Snapshot:
         place = self.lab.destination
@@ -164,7 +164,12 @@ class Scene:
                 self._foreign[path] = version
 
     def _views(self, options: dict[str, Any]) -> list[Snapshot]:
-        return [view(tree, self.script.direction, options) for tree in self.history]
+        return [self._view(tree, options) for tree in self.history]
+
+    def _view(self, tree: Snapshot, options: dict[str, Any]) -> Snapshot:
+        shown = view(tree, self.script.direction, options)
+        is_bound = self.script.services.no_set_ids and isinstance(self.lab.destination, MountPlace)
+        return without_set_ids(shown) if is_bound else shown
 
     def _paths(self) -> frozenset[str]:
         with self.lab.conductor.paused():

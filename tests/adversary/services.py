@@ -16,6 +16,7 @@ from msgspec import Struct
 from fanout.ledger import objects
 from fanout.model.document import Json, utc
 from fanout.ports.aws import Entered
+from fanout.request.parts.allowed_attributes import StackAllows
 
 DAY_SECONDS = 86_400.0
 FOR_EVER = -1
@@ -28,12 +29,13 @@ class Services(Struct, frozen=True):
 
     ``page_bytes`` is the size from which a list of the ledger has a further page, 0 for the product's own. ``behind``
     is how many answers of GetExecutionHistory do not have the newest state yet, ``FOR_EVER`` for all. PaceCopy pauses
-    for a day as often as ``pauses`` says.
+    for a day as often as ``pauses`` says. ``no_set_ids``: the stack's ``SetIds`` is never.
     """
 
     page_bytes: int = 0
     behind: int = 0
     pauses: int = 0
+    no_set_ids: bool = False
 
     def story(self) -> list[str]:
         """In plain words; nothing for services as others have them."""
@@ -44,18 +46,26 @@ class Services(Struct, frozen=True):
             said.append(f"the history of an execution is behind for {self.behind} answers")
         if self.pauses:
             said.append(f"PaceCopy pauses for a day, {self.pauses} times")
+        if self.no_set_ids:
+            said.append("the stack's SetIds is never")
         return said
+
+    @property
+    def allows(self) -> StackAllows:
+        """The attributes that the stack allows."""
+        return StackAllows(set_ids=not self.no_set_ids)
 
     def pages(self) -> AbstractContextManager[object]:
         """Lists have pages of this size inside."""
         return patch.object(objects, "PAGE_BYTES", self.page_bytes) if self.page_bytes else nullcontext()
 
 
-def draw_services(draw: Random, options: dict[str, Any]) -> Services:
-    """Those of a script; most scripts have the product's own."""
+def draw_services(draw: Random, options: dict[str, Any], *, is_new: bool) -> Services:
+    """Those of a script; most scripts have the product's own. Nothing changes modes that a destination has already."""
     page_bytes = draw.choice((0, 0, 1, 150, 700))
     behind, pauses = draw.choice((0, 0, 0, 1, 3)), draw.choice((0, 0, 0, 1, 4))
-    return Services(page_bytes, behind, 0 if _TIMED & options.keys() else pauses)
+    no_set_ids = draw.random() < 0.3 and is_new
+    return Services(page_bytes, behind, 0 if _TIMED & options.keys() else pauses, no_set_ids)
 
 
 class History(dict[str, Entered]):

@@ -72,7 +72,7 @@ def test_lists_have_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_run_that_has_to_end_by_a_time_gets_no_pauses() -> None:
-    found = [draw_services(Random(seed), {"limits": {}}) for seed in range(50)]
+    found = [draw_services(Random(seed), {"limits": {}}, is_new=True) for seed in range(50)]
     assert {one.pauses for one in found} == {0} and {one.page_bytes for one in found} > {0, 1}
 
 

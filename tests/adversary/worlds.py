@@ -123,7 +123,7 @@ class _Author:
             plain=plain,
             events=of_events(Random(f"events {self.seed}"), self.direction, options),
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
-            services=draw_services(Random(f"services {self.seed}"), options),
+            services=draw_services(Random(f"services {self.seed}"), options, is_new=not destination),
         )
 
     def tree(self) -> tuple[Spec, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -42,6 +43,27 @@ def test_no_entry_that_the_stack_writes_acts_as_another(
     root = tmp_path / ("data/out" if end == ROOMS["copy"] else "archive/out")
     found = {str(one.relative_to(root)): stat.S_IMODE(one.stat().st_mode) for one in root.rglob("*")}
     assert found == {"shell": mode, "d": of_directory, "d/first": mode, "d/second": mode}
+
+
+@pytest.mark.parametrize("end", ROOMS.values(), ids=ROOMS)
+def test_a_move_leaves_what_the_stack_takes_set_id_bits_from(
+    wire: Wire, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Between two mounts another function reads the source: what it left out is in its rows."""
+    bound(monkeypatch, "never")
+    tree = tmp_path / "data/in"
+    (tree / "d").mkdir(parents=True)
+    for name, mode in (("shell", 0o6755), ("plain", 0o755), ("d/f", 0o644)):
+        (tree / name).write_bytes(b"#!")
+        os.chown(tree / name, 1234, 1234)
+        (tree / name).chmod(mode)
+    (tree / "d").chmod(0o2750)
+    found = wire.flow.run("a", {"source": "efs:///in", "destination": end, "mode": "move"})
+    assert found["status"] == "FAILED_WITH_ITEMS"
+    assert sorted(str(one.relative_to(tree)) for one in tree.rglob("*")) == ["d", "shell"]
+    summary = json.loads(s3.get_object(Bucket="work-bucket", Key="runs/a/summary.json")["Body"].read())
+    noted = [str(note) for note in summary["notes"] if "set-id bits were left out" in str(note)]
+    assert len(noted) == 1 and "allows none: 2, for example" in noted[0]
 
 
 @pytest.mark.parametrize(

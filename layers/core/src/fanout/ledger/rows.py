@@ -196,13 +196,14 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
         yield Outcome(path, kind, size, result, reason)
 
 
-def attributes_row(attributes: Attributes) -> list[int | None]:
-    return [attributes.mode, attributes.uid, attributes.gid, attributes.mtime_ns, attributes.atime_ns]
+def attributes_row(attributes: Attributes) -> list[Any]:
+    row = [attributes.mode, attributes.uid, attributes.gid, attributes.mtime_ns, attributes.atime_ns]
+    return [*row, dict(attributes.unreadable)] if attributes.unreadable else row
 
 
-def attributes_from_row(row: list[int | None]) -> Attributes:
-    mode, uid, gid, mtime_ns, atime_ns = row
-    return Attributes(mode, uid, gid, mtime_ns, atime_ns)
+def attributes_from_row(row: list[Any]) -> Attributes:
+    mode, uid, gid, mtime_ns, atime_ns, *unreadable = row
+    return Attributes(mode, uid, gid, mtime_ns, atime_ns, unreadable=dict(*unreadable))
 
 
 def made_row(made: MadeEntry) -> list[Any]:
