@@ -24,6 +24,9 @@ from fanout.flow.steps import STEPS, functions_of
 from fanout.ledger.run_places import run_prefix, verification_prefix
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Superseded
+from fanout.model.location import Location
+from fanout.request.plan import Plan
+from fanout.turns.write_turn import WriteTurns
 from tests.functions.hand_made import seen
 from tests.functions.run_at_work import BUCKET, MOUNT, OTHER, RUN, files, flow, ledger, sent
 from tests.functions.test_handlers import OFFERED
@@ -185,6 +188,27 @@ def test_without_a_later_run_every_file_is_at_one_of_the_ends(
             send.flow.step(step, event)
         there = has_files(s3, tmp_path, source) | has_files(s3, tmp_path, destination)
         assert set("abc") <= there, step
+
+
+def test_a_task_that_deletes_asks_again_before_it_does(
+    flow: HandlerFlow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later run comes in the middle of the task, which does not see the destination of a move."""
+    stop_before(flow, "DeleteShard", request_of(OTHER, MOUNT, "move"))
+    asked, ask = list[Location](), WriteTurns.ask
+
+    def ask_twice(turns: WriteTurns, plan: Plan, end: Location) -> None:
+        asked.append(end)
+        if len(asked) > len(plan.request.written_ends):
+            raise Superseded(plan.run_id)
+        ask(turns, plan, end)
+
+    monkeypatch.setattr(WriteTurns, "ask", ask_twice)
+    ((step, event),) = events(["DeleteShard"])
+    with pytest.raises(Superseded):
+        flow.step(step, event)
+    assert len(asked) == 3
+    assert files(tmp_path / "archive/in") == set("abc")
 
 
 def test_each_step_that_asks_is_one_of_a_planned_run() -> None:
