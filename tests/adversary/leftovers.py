@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from tests.adversary.deeds import soon
 from tests.adversary.scope import Finding
 from tests.adversary.script import S3_TO_MOUNT, STAGING, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Spec
+from tests.adversary.thieves import WORDS
 
 GIVE, RENAME_CLOSED, RENAME_LEFT = "give-root", "rename-closed", "rename-left"
 RENAMES = (RENAME_CLOSED, RENAME_LEFT)
@@ -38,7 +39,9 @@ def with_leftovers(
     names = [name for name in names if name not in ("", ".", "..") and name.isascii()]
     mounted = direction in (S3_TO_MOUNT, WITHIN_MOUNT, TWO_MOUNTS) and "publish" not in options
     # A retry whose ledger is broken ends before it finishes anything, and takes the marks of the run before with it.
-    damaged = any(act.change is not None and act.change.end == "ledger" for act in acts)
+    # Nor has a run any whose staging directory somebody took.
+    taken = any(fault.change is not None and fault.change.what in WORDS for fault in acts[0].faults)
+    damaged = taken or any(act.change is not None and act.change.end == "ledger" for act in acts)
     if not mounted or os.geteuid() or chance > 0.2 or acts[0].what != "run" or not names or damaged:
         return acts
     if any(fault.acts for fault in acts[0].faults) or options.get("mode") not in (None, "copy"):

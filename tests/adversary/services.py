@@ -6,9 +6,9 @@ A stream of its own: no other draw moves. None of it is a fault, so a run ends a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 from msgspec import Struct
@@ -60,12 +60,15 @@ class Services(Struct, frozen=True):
         return patch.object(objects, "PAGE_BYTES", self.page_bytes) if self.page_bytes else nullcontext()
 
 
-def draw_services(draw: Random, options: dict[str, Any], *, is_new: bool) -> Services:
-    """Those of a script; most scripts have the product's own. Nothing changes modes that a destination has already."""
+def draw_services(draw: Random, asked: Collection[str], *, is_new: bool) -> Services:
+    """Those of a script whose requests have the fields ``asked``; most scripts have the product's own.
+
+    Nothing changes modes that a destination has already.
+    """
     page_bytes = draw.choice((0, 0, 1, 150, 700))
     behind, pauses = draw.choice((0, 0, 0, 1, 3)), draw.choice((0, 0, 0, 1, 4))
     no_set_ids = draw.random() < 0.3 and is_new
-    return Services(page_bytes, behind, 0 if _TIMED & options.keys() else pauses, no_set_ids)
+    return Services(page_bytes, behind, 0 if _TIMED.intersection(asked) else pauses, no_set_ids)
 
 
 class History(dict[str, Entered]):

@@ -108,6 +108,7 @@ class _Author:
         acts = with_thieves(Random(f"thieves {self.seed}"), self.direction, acts)
         acts = more_draws(self.seed, self.direction, source, options, acts)
         acts = with_forgers(Random(f"forgers {self.seed}"), self.direction, acts)
+        asked = options.keys() | {name for act in acts for name in act.options}
         return Script(
             self.seed,
             self.direction,
@@ -123,7 +124,7 @@ class _Author:
             plain=plain,
             events=of_events(Random(f"events {self.seed}"), self.direction, options),
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
-            services=draw_services(Random(f"services {self.seed}"), options, is_new=not destination),
+            services=draw_services(Random(f"services {self.seed}"), asked, is_new=not destination),
         )
 
     def tree(self) -> tuple[Spec, ...]:
