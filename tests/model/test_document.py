@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -32,6 +32,8 @@ from fanout.planning.event_batches import parse_events
 from fanout.planning.start_batch import start_batch
 from fanout.request.manifest import ManifestLocation
 from fanout.request.parse import parse_request
+from fanout.runtime.embedded.engine import Engine
+from fanout.runtime.embedded.parts import Parts
 from fanout.turns.write_turn import WriteTurns, list_key, writers_from_bytes
 from tests.support.memory_store import MemoryStore
 
@@ -71,11 +73,17 @@ def input_of_an_execution(text: str) -> Any:
         return StepFunctionsExecutions("eu-west-1").find("arn:e")
 
 
+def items_of_a_map(text: str) -> Any:
+    parts = SimpleNamespace(store=SimpleNamespace(get=lambda _: text.encode()), facts=SimpleNamespace(mounts={}))
+    return Engine(cast(Parts, parts))._items("", "shards.json")
+
+
 # Each way in which text that others may write becomes values.
 DECODERS: dict[str, Callable[[str], Any]] = {
     "model/document.py": json_value,
     "adapters/aws/signed_requests.py": answer_of_aws,
     "adapters/aws/step_functions.py": input_of_an_execution,
+    "runtime/embedded/engine.py": items_of_a_map,
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
     "checksums/rows.py": lambda text: report_files(f'{{"Results": {text}}}'.encode(), "work", "computed/"),
@@ -97,6 +105,8 @@ BESIDE = {
     "publishing/begin_publishing.py": "typed, with bounds",
     "flow/short_way.py": "the state machine, which is in the package",
     "flow/walker.py": "a copy of its own values",
+    "adapters/directory/executions.py": "its own state",
+    "runtime/embedded/engine.py": "the state machine, which is in the package",
     "runtime/settings.py": "the function's own environment",
     "schedules/schedule.py": "the schedule's request: parse_request names the field",
     "arguments.py": "a request file: parse_request names the field",

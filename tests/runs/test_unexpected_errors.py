@@ -31,10 +31,10 @@ UNEXPECTED = Reason.UNEXPECTED.value
 def failing(error: BaseException, path: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """As ``plain``, but for one path."""
 
-    def call(first: Any, *rest: Any) -> Any:
+    def call(first: Any, *rest: Any, **more: Any) -> Any:
         if (first.path if isinstance(first, Entry) else first) == path:
             raise error
-        return plain(first, *rest)
+        return plain(first, *rest, **more)
 
     return call
 

@@ -24,7 +24,7 @@ from fanout.request.request import Request
 from fanout.restoring.forecast import restored, restoring
 
 # Requests to the work bucket, calls and states of a publication; of a shard that links what the version before holds.
-PUBLISHING = Overheads(Overhead(gets=19, puts=6, calls=1, transitions=2), Overhead(gets=1, puts=2))
+PUBLISHING = Overheads(Overhead(gets=21, puts=8, calls=1, transitions=2), Overhead(gets=3, puts=2))
 LINKED_SHARD = Overhead(gets=4, puts=1)
 
 
