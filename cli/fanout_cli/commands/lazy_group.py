@@ -127,9 +127,9 @@ COMMANDS = {
     "doctor": Command("stack.doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
     "probe": Command("stack.probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
     "selftest": Command("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
-    "demo": Command("local_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
+    "demo": Command("local.emulator_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
     "local": Command(
-        "here_commands",
+        "local.group",
         LOCAL,
         "copy, sync, move, plan or verify on this machine",
         (
@@ -138,8 +138,8 @@ COMMANDS = {
             "fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",
         ),
     ),
-    "up": Command("local_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
-    "down": Command("local_commands", LOCAL, "end the local stack", ("fanout down",)),
+    "up": Command("local.emulator_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
+    "down": Command("local.emulator_commands", LOCAL, "end the local stack", ("fanout down",)),
 }
 
 

@@ -36,10 +36,10 @@ from fanout_cli.stacks import Where
 if TYPE_CHECKING:
     from fanout_cli.terminal import Terminal
 
-_DOES = {
+DOES = {
     Mode.COPY: "Copy what is new or changed, and delete nothing.",
     Mode.SYNC: "Copy what is new or changed, and delete what the source lacks, within a guard.",
-    Mode.MOVE: "Copy, compare both ends, and delete at the source what is proven equal.",
+    Mode.MOVE: "Copy, compare source and destination, and delete at the source what is proven equal.",
     Mode.PLAN: "Say what a copy and a sync would do, and write nothing.",
     Mode.VERIFY: "Compare both trees, and write nothing.",
 }
@@ -126,7 +126,7 @@ def _command_of(mode: Mode) -> Callable[..., None]:
     made: Any = transfer
     made.__signature__ = Signature(parameters)
     made.__annotations__ = {one.name: one.annotation for one in parameters}
-    made.__name__, made.__doc__ = mode.value, f"{_DOES[mode]} Follows the run; Ctrl-C leaves it going."
+    made.__name__, made.__doc__ = mode.value, f"{DOES[mode]} Follows the run; Ctrl-C leaves it going."
     return transfer
 
 
@@ -185,5 +185,5 @@ def _run(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for mode in _DOES:
+    for mode in DOES:
         app.command(name=mode.value, cls=TransferCommand)(_command_of(mode))
