@@ -221,6 +221,8 @@ class _Carrier:
                 continue
             denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
             listed = [entry for entry, _ in names]
+            # A verification that could not read it is mended as a denied copy is: by a permission.
+            denied = denied or any(entry.path in different for entry in listed)
             for entry in pinned_anew(listed, self._source) if denied else listed:
                 self._name(Name(entry, unchanged=False, inode_there=""))
 

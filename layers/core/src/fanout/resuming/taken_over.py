@@ -17,7 +17,7 @@ from fanout.model.shard import Name
 from fanout.ports.tree import ReadTree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
-from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere
+from fanout.resuming.look_there import LOOKED_AT_ONCE, FindThere, pinned_anew
 from fanout.resuming.rules import is_still_there
 from fanout.work.parallel import side_by_side
 
@@ -147,9 +147,12 @@ class TakenOver:
         return done if place.path == done.entry.path else replace(done, entry=replace(done.entry, target=place.path))
 
     def _copy_again(self, lost: list[tuple[DoneEntry, Entry | None]]) -> None:
-        for one, found in lost:
-            if one.pinned:
-                self._copy(self._replacing(one.entry, found), one.linked)
+        pinned = [(one, found) for one, found in lost if one.pinned]
+        # Verification may not have been allowed to read the source, and who allows it moves the ctime.
+        differing = iter(pinned_anew([one.entry for one, _ in pinned if one.differs], self._source))
+        for one, found in pinned:
+            entry = next(differing) if one.differs else one.entry
+            self._copy(self._replacing(entry, found), one.linked)
         unpinned = [(one, found) for one, found in lost if not one.pinned]
         sources = self._sources([one for one, _ in unpinned])
         for (one, found), (_, source) in zip(unpinned, sources, strict=True):
