@@ -39,6 +39,7 @@ from fanout.request.parts.symlinks import Symlinks
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, EndPorts, StackFacts, StackPorts
+from fanout.work.mount_owners import own_user
 from fanout.work.roots import keep_out
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
@@ -222,7 +223,11 @@ class Lab:
 
         def source(plan: Plan) -> Tree | None:
             found, allowed = tree("source", plan), allowed_for(plan.request, self.script.services.allows)
-            return None if found is None else with_given_attributes(found, plan.request.attributes, allowed)
+            if found is None:
+                return None
+            with self.conductor.paused():
+                own = own_user(Ledger(self.store.plain, run_id, prefix)) if allowed.owners else None
+            return with_given_attributes(found, plan.request.attributes, allowed, own)
 
         def release() -> None:
             for one in opened:

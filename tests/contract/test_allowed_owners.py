@@ -17,6 +17,7 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.request.parts.allowed_attributes import Allowed, StackAllows, owners_of
 from tests.contract.conftest import client_of, new_bucket
 from tests.support.flow import World
+from tests.support.nobody import NOBODY
 from tests.support.s3_servers import S3Server
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -66,6 +67,44 @@ def test_each_kind_of_entry_has_an_owner_that_the_stack_allows(moto_server: S3Se
     assert stat.S_IMODE((tmp_path / f"out/{FORBIDDEN}/file").stat().st_mode) == 0o640
     (note,) = [one for one in summary["notes"] if "whose owner was left out" in str(one)]
     assert f"{FORBIDDEN}:{FORBIDDEN}" in str(note)
+
+
+def test_a_directory_that_a_local_user_made_first_is_not_left_to_him(moto_server: S3Server, tmp_path: Path) -> None:
+    """An owner that is refused is the function's user, not nobody."""
+    world, client, bucket = world_of(moto_server, tmp_path, StackAllows(owners_of(f"{ALLOWED}:{ALLOWED}")))
+    client.put_object(bucket, "in/p/", b"", named(FORBIDDEN, stat.S_IFDIR | 0o755))
+    client.put_object(bucket, "in/p/file", b"f", named(FORBIDDEN, stat.S_IFREG | 0o640))
+    (tmp_path / "out/p").mkdir(parents=True)
+    os.chown(tmp_path / "out/p", NOBODY, NOBODY)
+    (tmp_path / "out/p").chmod(0o2777)
+    summary = world.run(REQUEST)
+    assert (summary["status"], summary["verification"]["differences"]) == ("SUCCEEDED", 0)
+    assert owners(tmp_path / "out") == {"p": OWN, "p/file": OWN}
+    assert stat.S_IMODE((tmp_path / "out/p").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("mode", ["copy", "verify"])
+def test_what_is_his_where_an_owner_is_refused_differs_and_a_copy_mends_it(
+    moto_server: S3Server, tmp_path: Path, mode: str
+) -> None:
+    world, client, bucket = world_of(moto_server, tmp_path, StackAllows(owners_of(f"{ALLOWED}:{ALLOWED}")))
+    client.put_object(bucket, "in/p/", b"", named(FORBIDDEN, stat.S_IFDIR | 0o755))
+    client.put_object(bucket, "in/p/file", b"f", named(FORBIDDEN, stat.S_IFREG | 0o640))
+    assert world.run(REQUEST)["status"] == "SUCCEEDED"
+    for path in ("p", "p/file"):
+        os.chown(tmp_path / "out" / path, NOBODY, NOBODY)
+    again = World(
+        run_id="run-2",
+        source=world.source,
+        destination=PosixTree(tmp_path, "out", "run-2", "d", allowed=Allowed(world.allows.owners, spares_root=True)),
+        store=world.store,
+        allows=world.allows,
+    )
+    summary = again.run({**REQUEST, "mode": mode, **({"verify": "none"} if mode == "verify" else {})})
+    if mode == "verify":
+        assert summary["verification"]["differences"] == 2
+    else:
+        assert (summary["status"], owners(tmp_path / "out")) == ("SUCCEEDED", {"p": OWN, "p/file": OWN})
 
 
 def test_a_move_leaves_an_object_whose_owner_was_left_out(moto_server: S3Server, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fanout.request.parts.allowed_attributes import Allowed, StackAllows, allowe
 
 S3, MOUNT = "s3://a-bucket/in/", "efs:///in"
 SUID, SGID = 0o4755, 0o2755
+OWN = 77
 ANY = "0-4294967294:0-4294967294"
 
 
@@ -55,13 +56,13 @@ def test_what_is_not_allowed_is_left_out_and_told(
     rule = allowed(source, owners, stack=stack, **({"set_ids": True} if asked else {}))
     uid, gid = owner
     known = Attributes(stat.S_IFREG | mode, uid, gid, 5, 6, {"content-type": "text/plain"}, 7, {"atime_ns": "x"})
-    found = rule.of(known, is_directory=False)
+    found = rule.of(known, is_directory=False, own=lambda: OWN)
     assert found.unreadable == {"atime_ns": "x", **left}
-    assert (found.uid, found.gid) == ((None, None) if OWNERS in left else owner)
+    assert (found.uid, found.gid) == ((OWN, None) if OWNERS in left else owner)
     assert stat.S_IMODE(found.mode or 0) == (mode & 0o777 if left else mode)
     assert (found.mtime_ns, found.headers, found.modified_ns) == (5, {"content-type": "text/plain"}, 7)
     assert known.uid == owner[0] and known.mode == stat.S_IFREG | mode  # a value, which others may hold
-    assert rule.of(found, is_directory=False) == found
+    assert rule.of(found, is_directory=False, own=lambda: OWN) == found
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_directory_keeps_its_set_group_id_bit_with_its_group_unless_the_stack_
 ) -> None:
     known = Attributes(stat.S_IFDIR | 0o2770, *owner)
     rule = allowed(source, owners, stack=stack, **({"set_ids": True} if asked else {}))
-    found = rule.of(known, is_directory=True)
+    found = rule.of(known, is_directory=True, own=lambda: OWN)
     assert found.unreadable == left
     assert found.mode == stat.S_IFDIR | (0o770 if left else 0o2770)
 
@@ -92,6 +93,13 @@ def test_nothing_is_bounded_where_no_mount_is_written() -> None:
     assert allowed_for(request, StackAllows(owners_of("1:1"), set_ids=False)).are_all
     assert allowed("efs:///in", "1:1").are_all
     assert not allowed(S3).are_all
+
+
+def test_a_refused_owner_is_the_mounts_user_and_nobody_asks_for_him_otherwise() -> None:
+    rule, asked = allowed(S3, "1:1"), [7]
+    assert rule.of(Attributes(uid=2, gid=1), is_directory=True, own=asked.pop).uid == 7
+    assert rule.of(Attributes(uid=1, gid=1), is_directory=True, own=asked.pop).uid == 1
+    assert rule.of(Attributes(uid=2), is_directory=True, own=lambda: None).uid is None  # nobody could find out
 
 
 @pytest.mark.parametrize("text", ["1", "a:b", "1:1,", "1-:1", "-1:1", "1:1 2:2", "1:12345678901", "1::1", "*"])

@@ -31,6 +31,7 @@ from fanout.request.parts.limits import FunctionSize
 from fanout.request.plan import Plan
 from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context, EndPorts, StackFacts, StackPorts, WayOut, bucket_owner_enforced
+from fanout.work.mount_owners import own_user
 from fanout.work.processes.crew import Crew
 from fanout.work.reference import run_reference
 from fanout.work.roots import keep_out
@@ -171,7 +172,8 @@ class World:
             if isinstance(self.source, MemoryTree):
                 self.source.is_mount = not plan.request.source.is_keyed
             tree = keep_out("source", self.source, plan, self.ledger)
-            return with_given_attributes(tree, plan.request.attributes, allowed_for(plan.request, self.allows))
+            allowed, own = allowed_for(plan.request, self.allows), own_user(self.ledger)
+            return with_given_attributes(tree, plan.request.attributes, allowed, own)
 
         def destination(plan: Plan) -> Tree:
             if isinstance(self.destination, MemoryTree):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
+from fanout.request.parts.allowed_attributes import Allowed, owners_of
 from tests.support.nobody import NOBODY, as_nobody, open_directory
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
@@ -85,7 +88,10 @@ ROOTS = Attributes(0o40700, 0, 0)
         ((0o755, 1001, 0), Attributes(0o40700, 1001, 0), ("700", 1001, 0)),
         ((0o755, 0, 0), Attributes(0o40700, 1001, 1001), ("700", 0, 0)),
         ((0o755, NOBODY, 0), ROOTS, ("5700", 0, 0)),
-        ((0o2700, NOBODY, 0), ROOTS, ("7700", 0, 0)),
+        ((0o2700, NOBODY, 0), ROOTS, ("5700", 0, 0)),
+        ((0o2775, NOBODY, NOBODY), ROOTS, ("5700", 0, 0)),
+        ((0o2700, NOBODY, NOBODY), Attributes(0o42770, 0, 1001), ("5700", 0, 0)),
+        ((0o6755, NOBODY, NOBODY), Attributes(0o40700, 0), ("5700", 0, 0)),
         ((0o755, NOBODY, 0), Attributes(0o40755, 1001, 0), ("5700", 0, 0)),
         ((0o755, NOBODY, 0), Attributes(0o40700), ("700", NOBODY, 0)),
         ((0o755, NOBODY, 0), Attributes(None, 0, 0), ("755", NOBODY, 0)),
@@ -100,8 +106,67 @@ def test_it_lets_in_nobody_whom_its_source_keeps_out(
     tree = tree_of(mount, source)
     put(tree, "p/f")
     assert access(mount / "out/p") == after
-    assert source.taken_ones == (["p/"] if after[0] in ("5700", "7700") else [])
+    assert source.taken_ones == (["p/"] if after[0] == "5700" else [])
     assert (mount / "out/p/f").exists()
+
+
+@pytest.mark.parametrize("above", [0o755, 0o2775])
+def test_a_taken_one_is_as_if_the_run_had_made_it_and_so_is_what_is_made_in_it(mount: Path, above: int) -> None:
+    """Its group and its set-gid bit are those of the directory above, not of whoever made it."""
+    team = 1234 if above & stat.S_ISGID else os.getegid()
+    dress(mount / "out", above, 0, team)
+    dress(mount / "out/p", 0o2775, NOBODY, NOBODY)
+    tree = tree_of(mount, Told({"p/": ROOTS}))
+    put(tree, "p/new/f")
+    put(tree, "q/new/f")
+    for path in ("", "/new"):
+        assert (mount / f"out/p{path}").stat().st_gid == (mount / f"out/q{path}").stat().st_gid == team
+    assert (mount / "out/p").stat().st_mode & stat.S_ISGID == above & stat.S_ISGID
+
+
+@pytest.mark.parametrize("name", ["system.posix_acl_default", "system.posix_acl_access"])
+def test_a_taken_one_keeps_no_access_control_list_of_its_maker(mount: Path, name: str) -> None:
+    """Directories made in it would inherit one, and let him in when they get their mode."""
+    os.setxattr(mount / "out/p", name, list_for(NOBODY))
+    os.chown(mount / "out/p", NOBODY, NOBODY)
+    put(tree_of(mount, Told({"p/": ROOTS})), "p/new/f")
+    assert os.listxattr(mount / "out/p") == os.listxattr(mount / "out/p/new") == []
+    assert access(mount / "out/p") == ("5700", 0, 0)
+
+
+def list_for(user: int) -> bytes:
+    """An access control list in the form of Linux (posix_acl_xattr.h) by which a user may do all."""
+    nobody = 2**32 - 1
+    rights = ((1, 7, nobody), (2, 7, user), (4, 5, nobody), (0x10, 7, nobody), (0x20, 0, nobody))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *one) for one in rights)
+
+
+@pytest.mark.parametrize("is_entry", [False, True])
+def test_an_owner_that_the_stack_does_not_allow_is_the_functions_user_and_takes_it_too(
+    mount: Path, *, is_entry: bool
+) -> None:
+    """Counted as none, he left the directory to whoever had made it."""
+    dress(mount / "out/p", 0o755, NOBODY, NOBODY)
+    forbidden = Attributes(0o40755, 700, 700)
+    tree = PosixTree(mount, "out", "run-1", "n0", allowed=Allowed(owners_of("1500:1500")))
+    tree.check(writing=True)
+    if is_entry:
+        tree.make_directory(Entry("p/", Kind.DIRECTORY), forbidden)
+    else:
+        tree.close_by(Refused({"p/": forbidden}))
+        put(tree, "p/f")
+    assert access(mount / "out/p") == ("5700", 0, 0)
+    seen = str((mount / "out/p").stat().st_ino)
+    tree.set_attributes(Entry("p/", Kind.DIRECTORY, inode=seen, replaces=seen), forbidden)
+    assert access(mount / "out/p") == ("755", 0, 0)
+
+
+class Refused(Told):
+    """A source whose owners the stack refuses."""
+
+    def taken(self, path: str, attributes: Attributes) -> None:
+        self.taken_ones.append(path)
+        assert (attributes.uid, attributes.gid) == (0, None)
 
 
 def test_it_is_asked_about_once_and_one_of_the_runs_own_never(mount: Path) -> None:

@@ -21,20 +21,25 @@ _ALL = Allowed()
 _Tree = TypeVar("_Tree", bound=ReadTree)
 
 
-def with_given_attributes(tree: _Tree, given: GivenAttributes, allowed: Allowed = _ALL) -> _Tree:
+def with_given_attributes(
+    tree: _Tree, given: GivenAttributes, allowed: Allowed = _ALL, own: int | None = None
+) -> _Tree:
     """The source of a run; the tree itself where the request gives no attributes and the stack allows all.
 
-    What is allowed is decided last, so it holds for attributes of whatever origin.
+    What is allowed is decided last, so it holds for attributes of whatever origin. ``own`` is the user to whom copies
+    of a refused owner belong, if that is known.
     """
     if not given.are_any and allowed.are_all:
         return tree
 
-    return cast("_Tree", GivenTree(tree, partial(_given_and_allowed, given, allowed)))
+    return cast("_Tree", GivenTree(tree, partial(_given_and_allowed, given, allowed, own)))
 
 
-def _given_and_allowed(given: GivenAttributes, allowed: Allowed, entry: Entry, known: Attributes) -> Attributes:
+def _given_and_allowed(
+    given: GivenAttributes, allowed: Allowed, own: int | None, entry: Entry, known: Attributes
+) -> Attributes:
     found = given.of(entry, known) if given.are_any else known
-    return allowed.of(found, is_directory=entry.kind is Kind.DIRECTORY)
+    return allowed.of(found, is_directory=entry.kind is Kind.DIRECTORY, own=lambda: own)
 
 
 class GivenTree(HandedOver):

@@ -20,8 +20,8 @@ from fanout.publishing.begin_publishing import begin_publishing, check_versions,
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.turns.other_runs import fence_others
-from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
+from fanout.work.mount_owners import note_owners, recall_owners
 from fanout.work.roots import made_by_run, note_root, refuse_one_root
 from fanout.work.staged import note_staged
 
@@ -117,5 +117,5 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
     if files is None:
         return ()  # the function on the other side tries
     limitations = files.limitations()
-    note_owners(limitations, plan, context.ledger)
+    note_owners(limitations, files, plan, context.ledger)
     return limitations

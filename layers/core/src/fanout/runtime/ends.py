@@ -24,6 +24,7 @@ from fanout.request.object_options import ContentType
 from fanout.request.parts.allowed_attributes import Allowed, StackAllows, allowed_for
 from fanout.request.plan import Plan
 from fanout.work.context import EndPorts, nothing
+from fanout.work.mount_owners import own_user
 from fanout.work.roots import keep_out
 
 
@@ -60,7 +61,11 @@ def ends_of(reach: Reach, ledger: Ledger, nonce: str) -> EndPorts:
 
     def source(plan: Plan) -> Tree | None:
         found = tree("source", plan.request.source, plan)
-        return None if found is None else with_given_attributes(found, plan.request.attributes, reach.allowed(plan))
+        if found is None:
+            return None
+        allowed = reach.allowed(plan)
+        own = own_user(ledger) if allowed.owners else None
+        return with_given_attributes(found, plan.request.attributes, allowed, own)
 
     def release() -> None:
         for one in opened:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
 from fanout.facts.holdings import TAGS, Fate, rows_with
-from fanout.ledger import run_places
-from fanout.ledger.kind import ALONE, ObjectKind
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.run_places import run_prefix
-from fanout.model.document import Lasting
 from fanout.model.entry_outcome import EntryFinding
-from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
 from fanout.request.object_options import metadata_headers
 from fanout.request.parts.given_attributes import Mtime
@@ -23,22 +18,10 @@ from fanout.request.plan import Plan, compares_attributes
 from fanout.verifying.differences import Rules
 from fanout.verifying.tags import MovedTags, Tagged
 from fanout.work.context import Context
+from fanout.work.mount_owners import owner_limitation
 
 if TYPE_CHECKING:
     from fanout.verifying.verifier import ComparedEntry
-
-
-class OwnersLimitation(Lasting, frozen=True):
-    """Why owners cannot be kept at the destination; empty where they can."""
-
-    limitation: str
-
-
-OWNERS = ObjectKind("owners.json", OwnersLimitation, by=("CheckMount",), wave=ALONE)
-# The same of a mount, as the last run that wrote there found it.
-_OF_MOUNT = ObjectKind(
-    "{mount}.json", OwnersLimitation, by=("CheckMount",), wave=ALONE, place=run_prefix(run_places.MOUNTS)
-)
 
 
 class NotCompared(Struct, frozen=True):
@@ -62,7 +45,7 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
         return None
     allows = content or plan.request.on_not_holdable is OnNotHoldable.ALLOW
     return Rules(
-        (plan.proves_move and not allows) or not _owner_limitation(ledger),
+        (plan.proves_move and not allows) or not owner_limitation(ledger),
         plan.direction,
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
@@ -88,30 +71,6 @@ def tags_of(plan: Plan, context: Context) -> MovedTags | None:
         return None
     source, destination = context.source(plan), context.destination(plan) if request.inside_s3 else None
     return MovedTags(cast("Tagged", source), cast("Tagged", destination), request.objects.tags)
-
-
-def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
-    """Write down what trying owners at the destination found: for this run, and for one that only compares."""
-    found = OwnersLimitation(" ".join(limitations))
-    ledger.write(OWNERS, found)
-    ledger.of_run(run_places.MOUNTS).write(_mount_key(plan), found)
-
-
-def recall_owners(plan: Plan, ledger: Ledger) -> None:
-    """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(run_places.MOUNTS).find(_mount_key(plan))
-    if found is not None:
-        ledger.write(OWNERS, found)
-
-
-def _mount_key(plan: Plan) -> ObjectKind[OwnersLimitation]:
-    assert isinstance(plan.request.destination, MountLocation)
-    return _OF_MOUNT.at(run_places.name_of(plan.request.destination.mount))
-
-
-def _owner_limitation(ledger: Ledger) -> str:
-    found = ledger.whole_run().find(OWNERS)
-    return found.limitation if found else ""
 
 
 def _is_held(one: ComparedEntry) -> bool:
@@ -142,7 +101,7 @@ def not_compared(
         found.append(NotCompared("attributes and metadata", "verify: content compares names and bytes alone", None))
         return found
     found += _by_table(plan)
-    limitation = _owner_limitation(ledger)
+    limitation = owner_limitation(ledger)
     if limitation and (not plan.moves or plan.request.on_not_holdable is OnNotHoldable.ALLOW):
         found.append(NotCompared("owners", limitation, None))
     if plan.request.attributes.mtime is Mtime.NOW:

@@ -172,7 +172,8 @@ class PosixFileSystem(HandedOver):
         self._finished.require(entry)
 
     def set_attributes(self, entry: Entry, attributes: Attributes, *, is_closed: bool = True) -> None:
-        self._finished.set_attributes(entry, self._allowed.of(attributes, is_directory=True), is_closed=is_closed)
+        attributes = self._allowed.of(attributes, is_directory=True, own=self._token.owner_of_all)
+        self._finished.set_attributes(entry, attributes, is_closed=is_closed)
 
     def open_directory(self, entry: Entry, mode: int) -> None:
         self._finished.open(entry, mode)

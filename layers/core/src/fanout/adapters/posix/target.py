@@ -213,7 +213,7 @@ class StagedBlocks:
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
-        attributes = self._allowed.of(attributes, is_directory=False)
+        attributes = self._allowed.of(attributes, is_directory=False, own=self._staging.token.owner_of_all)
         noted = {receipt.etag for receipt in receipts if receipt.etag}
         try:
             held = self._directories.hold(self._staged)

@@ -97,7 +97,7 @@ class PosixTree(PosixFileSystem):
             return open_source(directory, name, entry)
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
-        attributes = self._allowed.of(attributes, is_directory=False)
+        attributes = self._allowed.of(attributes, is_directory=False, own=self._token.owner_of_all)
         return FileTarget(self._directories, self._staging, self._root + entry.path, entry, attributes)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
@@ -119,7 +119,7 @@ class PosixTree(PosixFileSystem):
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         path = self._root + entry.path
-        attributes = self._allowed.of(attributes, is_directory=False)
+        attributes = self._allowed.of(attributes, is_directory=False, own=self._token.owner_of_all)
         staged_directory, staged_name = self._staging.place()
         try:
             held = self._directories.hold(staged_directory, create=True)

@@ -10,6 +10,9 @@ See docs/understand/attributes.md.
 |                        |                                     |                            | mount's                  |
 | a mount                | unless ``SetIds`` is never          | unless ``SetIds`` is never | the source's             |
 
+"The mount's" is a user too: the one that the mount makes files for. A copy whose owner is refused has that owner, and
+not whichever it has now: somebody else may have made the directory before the run.
+
 Whoever may write an object names its owner and its mode. A directory's set-group-id bit says whose its files are.
 """
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,6 +38,10 @@ _ROOT = 0
 # The reasons for which a directory has no set-id bits either.
 _OF_DIRECTORIES_TOO = frozenset({STACK_SET_IDS})
 _RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?:([0-9]{1,10})(?:-([0-9]{1,10}))?")
+
+
+# The user whom a mount makes files for; ``None`` where nobody could find out. Asked for only where an owner is refused.
+OwnUser = Callable[[], int | None]
 
 
 class OwnerRange(Struct, frozen=True):
@@ -86,13 +94,16 @@ class Allowed(Struct, frozen=True):
     def are_all(self) -> bool:
         return self == Allowed()
 
-    def of(self, known: Attributes, *, is_directory: bool) -> Attributes:
-        """The attributes, less those that are not allowed, which ``unreadable`` tells."""
+    def of(self, known: Attributes, *, is_directory: bool, own: OwnUser) -> Attributes:
+        """The attributes, less those that are not allowed, which ``unreadable`` tells.
+
+        Copies of a refused owner belong to ``own``. Their group is what the mount gives them.
+        """
         left: dict[str, str] = {}
         uid, gid, mode = known.uid, known.gid, known.mode
         if self.owners and not any(one.hold(uid, gid) for one in self.owners):
             left[OWNERS] = ":".join("-" if one is None else str(one) for one in (uid, gid))
-            uid = gid = None
+            uid, gid = own(), None
         if mode is not None and mode & _BOTH:
             reason = self.left_out or (ROOT_SET_IDS if self._is_roots(mode, known) else "")
             if reason and (not is_directory or reason in _OF_DIRECTORIES_TOO):
@@ -101,11 +112,11 @@ class Allowed(Struct, frozen=True):
                 mode &= ~_BOTH
         if not left:
             return known
-        return replace(known, uid=uid, gid=gid, mode=mode, unreadable={**known.unreadable, **left})
+        return replace(known, uid=uid, gid=gid, mode=mode, unreadable={**left, **known.unreadable})
 
     def keeps(self, made: MadeEntry, own: int) -> bool:
         """Whether a copy of an earlier run may be linked as it is; ``own`` is the user of what is made here."""
-        left = self.of(Attributes(made.mode, made.uid, made.gid), is_directory=False).unreadable
+        left = self.of(Attributes(made.mode, made.uid, made.gid), is_directory=False, own=lambda: own).unreadable
         return not left or (set(left) == {OWNERS} and made.uid == own and not made.mode & _BOTH)
 
     def _is_roots(self, mode: int, known: Attributes) -> bool:

@@ -8,8 +8,11 @@ once, where it lets anybody in at all:
 |---------------------------------------------|------------------------|-----------------------------------------------|
 | anybody                                     | no mode                | stays as it is                                |
 | root, the run's user, or its owner to be    | a mode                 | loses what group and others do not get there  |
-| another user, and the run's user is root    | an owner and a mode    | is taken: root's, of the mode of a taken one  |
+| another user, and the run's user is root    | an owner and a mode    | is taken: nothing of its maker stays          |
 | another user, and the run cannot be root    | an owner and a mode    | as in the second row                          |
+
+A taken one is as the run would have made it: root's, with the group and the set-gid bit of what is made there, without
+access control lists, and with the mode of a taken one. An owner that the stack refuses is the function's user.
 
 Nothing is ever opened here. FinishTree gives a taken directory its attributes only if the listing saw it; otherwise it
 stays closed, and the run fails. Whether a run ended meanwhile, its mode tells the next one.
@@ -17,6 +20,7 @@ stays closed, and the run fails. Whether a run ended meanwhile, its mode tells t
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -31,6 +35,9 @@ from fanout.request.parts.allowed_attributes import Allowed
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _ROOT = 0
+# The access control lists of POSIX: who may enter a directory, and who what is made in it (acl(5)).
+_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
+_NO_LIST = frozenset({errno.ENODATA, errno.EOPNOTSUPP})
 # Chosen: directories in memory that need no second question.
 _KNOWN = 10_000
 
@@ -67,9 +74,8 @@ class Closing:
             return
         wanted = told if told is not None or self._source is None else self._source.attributes(path)
         if wanted is not None:
-            found = self._close(
-                path, descriptor, found, self._allowed.of(wanted, is_directory=True), is_told=told is not None
-            )
+            wanted = self._allowed.of(wanted, is_directory=True, own=self._token.owner_of_all)
+            found = self._close(path, descriptor, found, wanted, is_told=told is not None)
         if len(self._closed) > _KNOWN:
             self._closed.clear()
         self._closed[path] = _access(found)
@@ -86,7 +92,7 @@ class Closing:
         takes = is_told or (self._source is not None and self._source.are_entries)
         if takes and wanted.uid not in (None, found.st_uid) and self._is_of_others(found):
             self._token.look()
-            found = _take(path, descriptor, found)
+            found = self._take(path, descriptor, found)
             if not is_told and self._source is not None:
                 self._source.taken(path, wanted)
             return found
@@ -103,21 +109,37 @@ class Closing:
             raise ItemError(Reason.DESTINATION_DENIED, problem) from error
         return os.fstat(descriptor)
 
+    def _take(self, path: str, descriptor: int, found: os.stat_result) -> os.stat_result:
+        """Make a directory root's, and closed. The mode first: its owner may set it, and by it a next run notices it.
 
-def _take(path: str, descriptor: int, found: os.stat_result) -> os.stat_result:
-    """Make a directory root's, and closed. The mode first: a run that ends here is noticed by it; its owner may set it.
+        Nothing of its maker stays: its group and set-gid bit are those of a directory that the run makes there, and
+        no access control list lets anybody into it, or into what is made in it.
 
-    Raises ``OSError``, and ``ItemError`` where it did not become root's.
-    """
-    mode = TAKEN_MODE | found.st_mode & stat.S_ISGID
-    _set_mode(descriptor, mode)
-    os.chown(f"/proc/self/fd/{descriptor}", _ROOT, -1)
-    _set_mode(descriptor, mode)
-    after = os.fstat(descriptor)
-    if after.st_uid != _ROOT or after.st_mode & _OTHERS:
-        problem = f"{path} belongs to user {found.st_uid}, and could not be taken: look who makes directories there"
-        raise ItemError(Reason.DESTINATION_DENIED, problem)
-    return after
+        Raises ``OSError``, and ``ItemError`` where it did not become root's.
+        """
+        place = f"/proc/self/fd/{descriptor}"
+        _set_mode(descriptor, TAKEN_MODE)
+        above = os.stat("..", dir_fd=descriptor)
+        inherits = above.st_mode & stat.S_ISGID
+        group = above.st_gid if inherits else self._token.group_here()
+        os.chown(place, _ROOT, group)
+        _remove_lists(place)
+        _set_mode(descriptor, TAKEN_MODE | inherits)
+        after = os.fstat(descriptor)
+        if (after.st_uid, after.st_gid) != (_ROOT, group) or after.st_mode & _OTHERS:
+            problem = f"{path} belongs to user {found.st_uid}, and could not be taken: look who makes directories there"
+            raise ItemError(Reason.DESTINATION_DENIED, problem)
+        return after
+
+
+def _remove_lists(place: str) -> None:
+    """Remove the access control lists of a directory. A file system may have none, as EFS. Raises ``OSError``."""
+    for name in _LISTS:
+        try:
+            os.removexattr(place, name)
+        except OSError as error:
+            if error.errno not in _NO_LIST:
+                raise
 
 
 def _access(found: os.stat_result) -> tuple[int, ...]:

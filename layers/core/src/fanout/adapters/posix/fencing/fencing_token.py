@@ -21,7 +21,16 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from fanout.adapters.posix.errors import DENIED, GONE, STALE, destination_error
-from fanout.adapters.posix.fencing.own import MARK, NotOursError, against, against_owner, is_marked, mark, owner_here
+from fanout.adapters.posix.fencing.own import (
+    MARK,
+    NotOursError,
+    against,
+    against_owner,
+    group_here,
+    is_marked,
+    mark,
+    owner_here,
+)
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.model.errors import ItemError, Superseded, Transient
 from fanout.model.file_system import Staged
@@ -50,6 +59,7 @@ class FencingToken:
         self._is_new = False
         self._known: Staged | None = None
         self._noted: Callable[[], Staged | None] | None = None
+        self._group: int | None = None
         self.path = f"{root}{self.name}/"
         directories.before_making = self._before_making
         directories.after_making = self._after_making
@@ -79,6 +89,16 @@ class FencingToken:
         """As ``owner``, noted in the ledger before the directory was entered; ``None`` where nobody could find out."""
         staged = self.staged()
         return None if staged is None or staged.owner < 0 else staged.owner
+
+    def group_here(self) -> int:
+        """The group that the server gives what is made where no directory gives its own. Asked for once.
+
+        Raises ``OSError``, ``ItemError`` and ``Superseded``.
+        """
+        if self._group is None:
+            with self._directories.hold(self.path) as staging:
+                self._group = group_here(staging)
+        return self._group
 
     def make(self) -> bool:
         """Make the root and the run's directory, where they are missing; whether it was. For CheckMount alone.

@@ -46,6 +46,29 @@ def owner_here(directory: int) -> int:
             os.unlink(name, dir_fd=directory)
 
 
+def group_here(directory: int) -> int:
+    """The group that the server gives what is made: not that of a set-group-id directory. Raises ``OSError``."""
+    found = os.fstat(directory)
+    if not found.st_mode & stat.S_ISGID:
+        return found.st_gid
+    name = f"own-{secrets.token_hex(8)}"
+    os.mkdir(name, 0o700, dir_fd=directory)
+    try:
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        try:
+            os.fchmod(below, 0o700)
+            os.mkdir(name, 0o700, dir_fd=below)
+            try:
+                return os.stat(name, dir_fd=below, follow_symlinks=False).st_gid
+            finally:
+                os.rmdir(name, dir_fd=below)
+        finally:
+            os.close(below)
+    finally:
+        with suppress(OSError):  # it goes with the directory
+            os.rmdir(name, dir_fd=directory)
+
+
 def mark(directory: int, staged: Staged, prefix: str = MARK) -> Staged:
     """Make a mark in a directory: another one in it, of a name that nobody can guess. Raises ``OSError``."""
     name = f"{prefix}{secrets.token_hex(16)}"
