@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.flow.calls import StackSettings, only_mount
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import Seals, sealed_for
@@ -31,6 +29,7 @@ from fanout.work.rates.throttle import Throttle
 
 if TYPE_CHECKING:
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions
+    from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 
 
 class SystemClock:
@@ -92,7 +91,7 @@ def make_context(
     the one at work: a role of another account gives it that function's rights.
     """
     clock, store = SystemClock(), make_work_store()
-    nonce = secrets.token_hex(4)
+    nonce = _random_id()
     ledger = sealed_for(seals, sealed, Ledger(store if kept is None else kept, run_id, prefix))
     here, executions = settings(), late(make_executions)
     return Context(
@@ -167,15 +166,21 @@ def stack() -> StackSettings:
     )
 
 
+def _random_id() -> str:
+    return os.urandom(4).hex()
+
+
 @cache
 def _client_id() -> str:
     """The id of this process. In Lambda it is that of the environment: one NFS client with its own cache."""
-    return secrets.token_hex(4)
+    return _random_id()
 
 
 @contextmanager
 def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
     """The directory of a probe on the mount that this function sees."""
+    from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
+
     mounts = settings().mounts
     directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
     try:
