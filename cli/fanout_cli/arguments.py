@@ -46,14 +46,6 @@ def parse_load(text: str) -> tuple[Path, S3Location]:
     return Path(directory), _s3("--s3-load", location)
 
 
-def parse_save(text: str) -> tuple[S3Location, Path]:
-    """s3://bucket/prefix/=DIRECTORY. Raises ``InvalidRequest``."""
-    location, separator, directory = text.partition("=")
-    if not separator or not directory:
-        raise InvalidRequest("--s3-save", f"{text!r} has no directory", "s3://bucket/prefix/=DIRECTORY")
-    return _s3("--s3-save", location), Path(directory)
-
-
 def _s3(option: str, text: str) -> S3Location:
     location = parse_location(option, text, ()) if text.startswith("s3://") else None
     if not isinstance(location, S3Location):

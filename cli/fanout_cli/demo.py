@@ -24,7 +24,7 @@ from fanout.model.location import S3Location
 from fanout.publishing.kept_versions import PublishedTree
 from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.published import published_tree, request_to_go_back, versions_lines
+from fanout_cli.published import published_on, request_to_go_back, versions_lines
 from fanout_cli.runs.local_run import LocalOptions, local_runs, make_bucket
 from fanout_cli.runs.results import EXIT_SUCCEEDED, RunResult
 from fanout_cli.stacks import stack_at
@@ -73,8 +73,8 @@ def run_demo(console: Console, state: Path | None = None) -> Demonstration:
         differences = compare(changed, digests_of_directory(current.resolve()))
         say("4. undoes that: fanout rollback efs:///site")
         stack = stack_at(runs.stack.clients, runs.stack.outputs)
-        undone = runs.run(request_to_go_back(published_tree(stack, SITE), None), "demo-rollback")
-        shown = published_tree(stack, SITE)
+        undone = runs.run(request_to_go_back(published_on(stack, SITE), None), "demo-rollback")
+        shown = published_on(stack, SITE)
         say("comparing byte by byte ...")
         runs.stack.forget(BUCKET)
         differences += compare(source, digests_of_directory(current.resolve()))

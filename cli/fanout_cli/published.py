@@ -16,12 +16,17 @@ from fanout_cli.stacks import Stack
 _PUBLISH_FIRST = "publish with: fanout copy SOURCE DESTINATION --publish current"
 
 
-def published_tree(stack: Stack, destination: str) -> PublishedTree:
+def published_on(stack: Stack, destination: str) -> PublishedTree:
+    """The versions of a tree that runs of a stack published; see ``published_tree``."""
+    return published_tree(Ledger(BucketStore(stack.client("s3"), stack.work_bucket), VERSIONS), destination)
+
+
+def published_tree(ledger: Ledger, destination: str) -> PublishedTree:
     """The versions that the last run to publish there knew; ``efs:///path`` is that path on whichever mount.
 
-    Raises ``CommandError`` where nothing was published, or to that path on several mounts.
+    ``ledger`` holds the notes of versions. Raises ``CommandError`` where nothing was published, or to that path on
+    several mounts.
     """
-    ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), VERSIONS)
     known = [ledger.read(VERSIONS_OF.at(key)) for key in ledger.keys("")]
     asked = destination.rstrip("/")
     found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]

@@ -1,4 +1,4 @@
-"""``fanout entries``, as a person types it: a stack in moto, and a directory that ``fanout local`` brought."""
+"""``fanout entries``, as a person types it: a stack in moto, and a directory."""
 
 from __future__ import annotations
 

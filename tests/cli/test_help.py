@@ -75,4 +75,4 @@ def test_a_variable_stands_for_every_option(words: tuple[str, ...]) -> None:
 def test_the_variables_of_a_request_file_are_those_of_local() -> None:
     command: Any = get_command(app)
     found = {one.envvar for one in command.commands["local"].commands["request"].params if one.envvar}
-    assert {"FANOUT_LOCAL_MOUNT", "FANOUT_LOCAL_S3_LOAD", "FANOUT_LOCAL_STATE"} <= found
+    assert {"FANOUT_LOCAL_MOUNT", "FANOUT_LOCAL_WORK", "FANOUT_LOCAL_STATE"} <= found

@@ -76,7 +76,8 @@ REQUESTS = [
 def test_a_refused_request_shows_escapes(request_: object, command: str, tmp_path: Path) -> None:
     path = tmp_path / "request.json"
     path.write_text(json.dumps(request_))
-    options = ["--entries", "1", "--bytes", "1"] if command == "estimate" else ["--json"]
+    here = ["--json", "--mount", f"data={tmp_path}"]
+    options = ["--entries", "1", "--bytes", "1"] if command == "estimate" else here
     answer = CliRunner().invoke(app, [command, str(path), *options])
     assert answer.exit_code == 2
     assert_harmless(answer.stderr, shows="")
@@ -91,8 +92,7 @@ def test_a_refused_request_shows_escapes(request_: object, command: str, tmp_pat
         ("local", EVIL[:-1]),
         ("local", "{request}", "--mount", EVIL[:-1]),
         ("local", "{request}", "--mount", f"data={EVIL[:-1]}"),
-        ("local", "{request}", "--s3-load", EVIL[:-1]),
-        ("local", "{request}", "--s3-save", EVIL[:-1]),
+        ("local", "{request}", "--work", EVIL[:-1]),
         ("estimate", "{request}", "--entries", "1", "--bytes", EVIL[:-1]),
         ("estimate", "{request}", "--entries", "1", "--bytes", "1", "--probe", EVIL[:-1]),
         ("up", "--mount", EVIL[:-1]),

@@ -66,7 +66,7 @@ def is_run(block: Block) -> bool:
 
 def needs_a_stack(block: Block) -> bool:
     """Whether the block starts the local stack; tests/e2e runs it then."""
-    return bool(re.search(r"fanout local \S*\.json", block.text))
+    return bool(re.search(r"fanout up\b", block.text))
 
 
 def run(block: Block, place: Path) -> None:
@@ -75,7 +75,8 @@ def run(block: Block, place: Path) -> None:
     command.parent.mkdir(parents=True)
     state = f'--state "{place}/state"'
     ours = shlex.quote(str(Path(sys.executable).with_name("fanout")))
-    command.write_text(f'#!/bin/sh\n[ "$1" = local ] && exec {ours} "$@" {state}\nexec {ours} "$@"\n')
+    with_state = 'case " $* " in *" local "* | *" up "* | *" down "* | *" --local "*)'
+    command.write_text(f'#!/bin/sh\n{with_state} exec {ours} "$@" {state} ;; esac\nexec {ours} "$@"\n')
     command.chmod(0o755)
     shell = ["sh", "-eu", "-c", block.text]
     ended = subprocess.run(shell, cwd=place, capture_output=True, text=True, timeout=240, check=False)

@@ -26,7 +26,10 @@ BLOCKS = [one for one in blocks() if is_run(one) and needs_a_stack(one)]
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
 def test_a_block_that_starts_the_local_stack_does_what_it_says(block: Block, state: Path, tmp_path: Path) -> None:
     (tmp_path / "state").symlink_to(state)
-    run_block(block, tmp_path)
+    try:
+        run_block(block, tmp_path)
+    finally:
+        assert fanout("down", "--state", state).returncode == 0
 
 
 def test_there_are_such_blocks() -> None:

@@ -61,7 +61,7 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     assert fanout("stop", "first", *local).returncode == 0
 
 
-def test_runs_of_local_and_those_before_down_are_there_after_up(state: Path, tmp_path: Path) -> None:
+def test_runs_before_down_are_there_after_up(state: Path, tmp_path: Path) -> None:
     source, mount = tmp_path / "source", tmp_path / "mount"
     for directory in (source, mount):
         directory.mkdir()
@@ -70,14 +70,16 @@ def test_runs_of_local_and_those_before_down_are_there_after_up(state: Path, tmp
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"source": "s3://again/in/", "destination": "efs:///copy"}))
     mounted, load = ("--mount", f"data={mount}", "--state", state), ("--s3-load", f"{source}=s3://again/in/")
-    alone = fanout("local", request, "--json", *mounted, *load)
-    assert alone.returncode == 0, alone.stderr
-    before = json.loads(alone.stdout)["run_id"]
-    assert "SUCCEEDED: listed 20, copied 20" in alone.stderr and " while copying" in alone.stderr
+    local, before = ("--local", "--state", state), "before"
+    assert fanout("up", *mounted, *load).returncode == 0
+    try:
+        alone = fanout("start", request, "--name", before, *local)
+        assert "SUCCEEDED: listed 20, copied 20" in alone.stderr and " while copying" in alone.stderr
+    finally:
+        assert fanout("down", "--state", state).returncode == 0
     (source / "f20").write_bytes(b"new")
     up = fanout("up", *mounted, *load)
     assert up.returncode == 0 and "loaded 21 objects into s3://again/in/" in up.stderr, up.stderr
-    local = ("--local", "--state", state)
     try:
         report = fanout("report", "--output", tmp_path / "report", "--json", *local)
         assert (report.returncode, json.loads(report.stdout)["run_id"]) == (0, before), report.stderr

@@ -19,7 +19,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.request.course import RESUMABLE, Mode
 from fanout.runtime.embedded.engine import Ended, Engine
-from fanout.runtime.embedded.machine import S3Here, parts_of_machine
+from fanout.runtime.embedded.machine import S3Here, ledger_in_directory, parts_of_machine
 from fanout.runtime.embedded.parts import Parts
 from tests.support.long import drawn
 
@@ -63,7 +63,9 @@ class KillingStore(DirectoryWorkStore):
 
 
 def parts_in(home: Path) -> Parts:
-    return parts_of_machine(home / "ledger", S3Here(Endpoint("us-east-1"), credentials_from_environment))
+    return parts_of_machine(
+        ledger_in_directory(home / "ledger"), S3Here(Endpoint("us-east-1"), credentials_from_environment)
+    )
 
 
 def fill(home: Path) -> None:

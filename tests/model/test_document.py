@@ -33,6 +33,7 @@ from fanout.planning.start_batch import start_batch
 from fanout.request.manifest import ManifestLocation
 from fanout.request.parse import parse_request
 from fanout.runtime.embedded.engine import Engine
+from fanout.runtime.embedded.leases import requested_by
 from fanout.runtime.embedded.parts import Parts
 from fanout.turns.write_turn import WriteTurns, list_key, writers_from_bytes
 from tests.support.memory_store import MemoryStore
@@ -74,7 +75,9 @@ def input_of_an_execution(text: str) -> Any:
 
 
 def items_of_a_map(text: str) -> Any:
-    parts = SimpleNamespace(store=SimpleNamespace(get=lambda _: text.encode()), facts=SimpleNamespace(mounts={}))
+    parts = SimpleNamespace(
+        store=SimpleNamespace(get=lambda _: text.encode()), facts=SimpleNamespace(mounts={}), bucket="work"
+    )
     return Engine(cast(Parts, parts))._items("", "shards.json")
 
 
@@ -84,6 +87,7 @@ DECODERS: dict[str, Callable[[str], Any]] = {
     "adapters/aws/signed_requests.py": answer_of_aws,
     "adapters/aws/step_functions.py": input_of_an_execution,
     "runtime/embedded/engine.py": items_of_a_map,
+    "runtime/embedded/leases.py": lambda text: requested_by(text.encode()),
     "ledger/seals.py": lambda text: unsealed_json("k", f'{{"a": {text}}}'.encode()),
     "ledger/json_lines.py": lambda text: list(rows_of(f'["a", 1]\n["b", {text}]\n'.encode())),
     "checksums/rows.py": lambda text: report_files(f'{{"Results": {text}}}'.encode(), "work", "computed/"),

@@ -30,18 +30,28 @@ EXIT_NOT_PROVEN = 3
 def bring(stack: Stack, run_id: str, output: Path | None) -> tuple[Path, CertificateDocument]:
     """Bring the certificate of a run here. Raises ``CommandError`` where it has none, or it is not its own."""
     ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
+    data, document = certificate_of(ledger, stack.command("report", run_id))
+    path = output or Path(f"certificate-{run_id}.json")
+    path.write_bytes(data)
+    return path, document
+
+
+def certificate_of(ledger: Ledger, report: str) -> tuple[bytes, CertificateDocument]:
+    """The certificate of a run, as its file and its content. ``report`` is the command that prints the run's verdict.
+
+    Raises ``CommandError`` where it has none, or it is not its own.
+    """
+    run_id = ledger.run_id
     try:
         data = ledger.read_bytes(CERTIFICATE)
     except NotFound as error:
         raise CommandError(
             f"{run_id} has no certificate: its request has no certificate: true, it did not prove both trees equal,"
-            f" or its ledger has expired; what it said: {stack.command('report', run_id)}"
+            f" or its ledger has expired; what it said: {report}"
         ) from error
     document = _decoded(data, f"the certificate of {run_id}").document
     _require_run(document, run_id)
-    path = output or Path(f"certificate-{run_id}.json")
-    path.write_bytes(data)
-    return path, document
+    return data, document
 
 
 def document_in(file: Path) -> CertificateDocument:

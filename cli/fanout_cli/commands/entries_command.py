@@ -37,7 +37,7 @@ def entries(
     limit: MostOption = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="The directory of a run that `fanout local` brought, instead of a stack", metavar="DIR"),
+        typer.Option(help="The directory of a run's ledger, instead of a stack", metavar="DIR"),
     ] = None,
     where: Where = HERE,
     json_output: EntriesJson = False,

@@ -135,7 +135,7 @@ COMMANDS = {
         (
             "fanout local plan s3://bucket/in/ ./in",
             "fanout local copy ./in s3://bucket/in/",
-            "fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",
+            "fanout local request.json --mount data=/mnt/efs",
         ),
     ),
     "up": Command("local.emulator_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),

@@ -44,6 +44,7 @@ DOES = {
     Mode.VERIFY: "Compare both trees, and write nothing.",
 }
 _END = "s3://bucket/prefix/, efs://MOUNT/path, or NAME:path of a place in fanout.toml"
+IN_PLACE = "--from-verify RUN is in place of SOURCE, DESTINATION and --manifest; give it without them"
 _FIRST = {
     "source": Annotated[
         str,
@@ -134,18 +135,13 @@ def _request(mode: Mode, given: Mapping[str, Any], where: Where) -> dict[str, An
     """The request of a command line. Raises ``InvalidRequest`` or ``CommandError``."""
     ends = [name for name in _FIRST if given[name]]
     if run := given.get("from_verify"):
-        from fanout_cli.runs.from_verification import request_from
+        from fanout_cli.runs.from_verification import request_from, with_options
 
         if ends or given["manifest"]:
-            raise CommandError(
-                "--from-verify RUN is in place of SOURCE, DESTINATION and --manifest; give it without them"
-            )
+            raise CommandError(IN_PLACE)
         found = request_from(where.find(), run)
         typed = request_of(mode, found["source"], found["destination"], given)
-        parts = {
-            name: found[name] | value for name, value in typed.items() if isinstance(value, dict) and name in found
-        }
-        return found | typed | parts
+        return with_options(found, typed)
     for name in _FIRST:
         if name not in ends:
             raise UsageError(f"Missing argument '{name.upper()}'.")

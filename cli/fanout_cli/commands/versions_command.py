@@ -27,10 +27,10 @@ def versions(
     """
     with command():
         from fanout.ledger.documents import document_row
-        from fanout_cli.published import published_tree, versions_lines
+        from fanout_cli.published import published_on, versions_lines
         from fanout_cli.runs.work_bucket import dump
 
-        tree = published_tree(where.find(), destination)
+        tree = published_on(where.find(), destination)
         if json_output:
             typer.echo(dump(document_row(tree)))
         for line in versions_lines(tree) if not json_output else []:
@@ -47,12 +47,12 @@ def rollback(
 ) -> None:
     """Publish a version of a tree again: a run switches the link to it. Nothing is copied or removed."""
     with command() as console:
-        from fanout_cli.published import published_tree, request_to_go_back
+        from fanout_cli.published import published_on, request_to_go_back
         from fanout_cli.runs.following import begin
         from fanout_cli.runs.runs import start_run
 
         found = where.find()
-        document = request_to_go_back(published_tree(found, destination), version)
+        document = request_to_go_back(published_on(found, destination), version)
         begin(found, lambda: start_run(found, document, ""), not detach, json_output, console)
 
 

@@ -11,24 +11,23 @@ from fanout_cli.here.ledger import HereLedger
 from fanout_cli.runs.advice import changes_of, request_of_retry
 
 
-def retried(ledger: HereLedger, run: str | None, changes: Sequence[str], *, again: bool) -> tuple[Any, tuple[Any, Any]]:
-    """The request, and its ends. Raises ``CommandError`` for a run that is at work, or that is not there."""
+def retried(ledger: HereLedger, run: str | None, changes: Sequence[str], *, again: bool) -> tuple[Any, dict[str, Any]]:
+    """The request, and the one that names its ends. Raises ``CommandError`` for a run that is at work, or not there."""
     run_id = ledger.found(run)
     if ledger.is_at_work(run_id):
-        raise CommandError(f"{run_id} is still at work; wait for its end, or stop it with Ctrl-C where it runs")
+        raise CommandError(f"{run_id} is still at work; wait for its end, or: fanout local stop {run_id}{ledger.words}")
     planned = ledger.read(run_id, PLAN) is not None
     other = changes_of(changes)
 
     def stored() -> Any:
         asked = ledger.asked(run_id)
-        return _first(ledger, asked) if again or other else asked
+        return first_request(ledger, asked) if again or other else asked
 
     request = request_of_retry(run_id, ledger.mode(run_id), stored, planned=planned, again=again, changes=other)
-    ends = _first(ledger, request)
-    return request, (ends.get("source"), ends.get("destination"))
+    return request, first_request(ledger, request)
 
 
-def _first(ledger: HereLedger, request: Any) -> dict[str, Any]:
+def first_request(ledger: HereLedger, request: Any) -> dict[str, Any]:
     """A request that names its ends: this one, or that of the run that it resumes, and so on; else an empty one."""
     seen: set[str] = set()
     while isinstance(request, dict) and "source" not in request:

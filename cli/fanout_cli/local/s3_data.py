@@ -1,4 +1,4 @@
-"""Fills a bucket from a directory before a local run, and reads it back after it."""
+"""Fills a bucket of the emulator from a directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fanout.model.entry import Entry, Kind, Place
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location
 from fanout.model.outcome import Result
-from fanout.model.path_rules import reason_against_file_path, reason_against_key
+from fanout.model.path_rules import reason_against_key
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.options import Compare
@@ -59,30 +59,18 @@ def load(client: S3Client, directory: Path, location: S3Location, *, replace: bo
             changed.append(here)
         elif here is None and there is not None:
             extra.append(there)
-    _copy("--s3-load", source, target, changed)
+    _copy(source, target, changed)
     if replace:
         for entry in extra:
             client.delete_object(location.bucket, location.prefix + entry.path)
     return count
 
 
-def save(client: S3Client, location: S3Location, directory: Path) -> int:
-    """Download a prefix; returns the number of objects. Keys that no file can have are left out."""
-    directory.mkdir(parents=True, exist_ok=True)
-    source = S3Tree(client, location.bucket, location.prefix)
-    target = PosixTree(directory.resolve(), "", RUN_ID, str(os.getpid()))
-    target.check(writing=True)
-    entries = [entry for entry in source.list(Segment("")) if reason_against_file_path(entry.path) is None]
-    _copy("--s3-save", source, target, entries)
-    target.finish()
-    return len(entries)
-
-
-def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None:
+def _copy(source: Tree, target: Tree, entries: list[Entry]) -> None:
     copier = Copier(source, target, NEVER)
     for _, outcome in copier.copy_all(enumerate(entries), THREADS):
         if outcome.result is not Result.COPIED:
-            raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
+            raise InvalidRequest("--s3-load", f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
     files = target.file_system
     made = [one for one in copier.directories if not isinstance(one, Place)]
     for entry, attributes in sorted(made, key=lambda one: -one[0].path.count("/")):

@@ -153,7 +153,7 @@ def ledger_of(stack: Stack, run_id: str) -> Ledger:
 
 
 def ledger_in(directory: Path, run: str | None) -> Ledger:
-    """The ledger that ``fanout local`` brought. Raises ``CommandError`` where the directory holds none."""
+    """The ledger of a run in a directory. Raises ``CommandError`` where the directory holds none."""
     run_id = directory.resolve().name
     if run and run != run_id:
         raise CommandError(

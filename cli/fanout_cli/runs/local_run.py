@@ -24,7 +24,7 @@ from fanout_cli.local.clients import Clients
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.keeper import read_up
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.local.s3_data import data_client, load, save
+from fanout_cli.local.s3_data import data_client, load
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.progress.watch import watch_run
@@ -40,12 +40,11 @@ from fanout_cli.stacks import Stack, stack_at
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """The options of ``fanout local``, without the request."""
+    """The options of runs on the emulator, without their requests."""
 
     mounts: Mapping[str, Path]
     s3_endpoint: str = ""
     loads: list[tuple[Path, S3Location]] = field(default_factory=list)
-    saves: list[tuple[S3Location, Path]] = field(default_factory=list)
     output: Path | None = None
 
     def words(self, paths: LocalPaths) -> str:
@@ -70,7 +69,7 @@ class LocalRuns:
         self._up = dict(stack.seconds)
 
     def run(self, request: Any, name: str = "run") -> RunResult:
-        """Load, run, bring the ledger here, save."""
+        """Load, run, bring the ledger here."""
         began = time.monotonic()
         with self._timed("load"):
             load_all(self.stack.clients, self._options.s3_endpoint, self._options.loads, self._say)
@@ -83,10 +82,6 @@ class LocalRuns:
             ledger = self._collect(store, run_id)
             if (ledger / SUMMARY).is_file():
                 write_deleted((ledger / SUMMARY).read_bytes(), Ledger(store, run_id), ledger)
-        with self._timed("save"):
-            for location, directory in self._options.saves:
-                count = save(data_client_of(self.stack.clients, self._options.s3_endpoint), location, directory)
-                self._say(f"saved {count:,} objects of {location}")
         up, self._up = self._up, {}
         seconds = {**up, **self._seconds, "total": sum(up.values()) + time.monotonic() - began}
         result = result_of(ended, run_id, ledger, seconds)
@@ -135,7 +130,8 @@ def say_local_end(stack: Stack, result: RunResult, options: str, state: str, con
         return
     say(f"next: {step.text}")
     if step.verb.asks_for_value:
-        say(f"  fanout local REQUEST.json{options}")
+        say(f"  fanout up{options}")
+        say(f"  fanout start REQUEST.json --local{state}")
     else:
         holder = result.skipped["holder"] if result.skipped else ""
         say(f"  fanout up{options}")

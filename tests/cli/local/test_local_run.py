@@ -1,4 +1,4 @@
-"""What `fanout local` and `fanout demo` say and print, without the stack."""
+"""What runs on the emulator and `fanout demo` say and print, without the stack."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_a_local_run_advises_can_be_typed() -> None:
     assert broken[-3].startswith("next: a retry copies what is left")
     assert broken[-2:] == ["  fanout up --mount data=/efs", "  fanout retry run-1 --local --state /s"]
     nothing = said(result("SUCCEEDED", totals=no_totals(), warnings=["0 objects below this prefix"]))
-    assert nothing[-1] == "  fanout local REQUEST.json --mount data=/efs"
+    assert nothing[-2:] == ["  fanout up --mount data=/efs", "  fanout start REQUEST.json --local"]
 
 
 def test_the_advised_commands_name_the_same_mounts_server_and_state(tmp_path: Path) -> None:
@@ -107,15 +107,6 @@ def test_the_advised_commands_name_the_same_mounts_server_and_state(tmp_path: Pa
     assert options.words(default) == " --mount 'data=/a b' --mount other=/c --s3-endpoint http://s3"
     assert options.words(other).endswith(f" --state {tmp_path}")
     assert (options.state_words(default), options.state_words(other)) == ("", f" --state {tmp_path}")
-
-
-def test_no_zeros_are_printed_for_a_refused_request(tmp_path: Path) -> None:
-    path = tmp_path / "request.json"
-    path.write_text('{"source": "s3://a-bucket/", "destination": "efs:///copy", "modee": 1}')
-    answer = CliRunner().invoke(app, ["local", str(path), "--json", "--state", str(tmp_path)])
-    document = json.loads(answer.stdout)
-    assert (answer.exit_code, document["totals"], document["error"]["name"]) == (2, None, "InvalidRequest")
-    assert answer.stderr.startswith("FAILED: the request was refused\nInvalidRequest: modee: unknown field; did you")
 
 
 def test_a_stopped_run_says_how_far_it_came() -> None:

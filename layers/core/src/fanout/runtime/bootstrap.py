@@ -13,11 +13,19 @@ from fanout.flow.calls import StackSettings, only_mount
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import Seals, sealed_for
 from fanout.model.checksum import NO_BYTES, crc64nvme
-from fanout.ports.aws import Meter, Signer
+from fanout.ports.aws import Executions, Meter, Signer
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
-from fanout.runtime.clients import check_sessions, client_for, far_buckets, make_work_store, objects_for, settings
+from fanout.runtime.clients import (
+    check_sessions,
+    client_for,
+    far_buckets,
+    make_work_store,
+    objects_for,
+    settings,
+    stack_client,
+)
 from fanout.runtime.ends import Reach, ends_of
 from fanout.runtime.late import late
 from fanout.runtime.s3_services import StackS3Services
@@ -56,6 +64,13 @@ def make_executions() -> StepFunctionsExecutions:
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions
 
     return StepFunctionsExecutions(settings().region, settings().states_url)
+
+
+def make_writers() -> Executions:
+    """Whether a run that may write is at work: an execution, or a process of a machine that shares the work bucket."""
+    from fanout.runtime.embedded.leases import EitherExecutions, Leases
+
+    return EitherExecutions(Leases(stack_client(), settings().work_bucket), make_executions())
 
 
 def make_account() -> Account:
@@ -110,7 +125,7 @@ def make_context(
             hold_to_budget=hold_to_budget,
         ),
         limiter=Throttle(state, Ledger(store, run_id, prefix), nonce, clock.now, clock.sleep, remaining_seconds),
-        turns=WriteTurns(store, executions, clock, tuple(here.mounts), here.file_systems),
+        turns=WriteTurns(store, late(make_writers), clock, tuple(here.mounts), here.file_systems),
         signer=late(make_signer) if here.certificate_key else None,
     )
 

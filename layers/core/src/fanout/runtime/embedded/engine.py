@@ -30,7 +30,7 @@ from fanout.flow.steps import STEPS, run_step
 from fanout.flow.walker import StateFailed, Walker, by_class
 from fanout.model.document import Json, json_value
 from fanout.model.errors import DestinationBusy
-from fanout.runtime.embedded.parts import LEDGER, Parts
+from fanout.runtime.embedded.parts import Parts
 from fanout.runtime.watch import watched
 
 DEFINITION = Path(flow.__file__).with_name("embedded.json")
@@ -67,7 +67,7 @@ class Engine:
     ) -> None:
         self._parts, self._entered, self._failed = parts, entered, failed
         self._holder = self._at = ""
-        self._stack = StackSettings(tuple(parts.facts.mounts), 1, LEDGER)
+        self._stack = StackSettings(tuple(parts.facts.mounts), 1, parts.bucket)
 
     def run(self, run_id: str, request: Any) -> Ended:
         """A run from its request to its end. Raises ``InvalidRequest`` while another process carries it out."""

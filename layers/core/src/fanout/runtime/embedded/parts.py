@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import Seals, sealed_for
-from fanout.ports.aws import ExecutionReader, Executions
+from fanout.ports.aws import ExecutionReader, Executions, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.store import VersionedStore, WorkStore
 from fanout.runtime.bootstrap import hold_to_budget
@@ -42,7 +42,8 @@ class RunsHere(Executions, ExecutionReader, Protocol):
 class Parts(Struct, frozen=True, kw_only=True):
     """The parts of an engine. ``ends`` makes the trees of an attempt; ``facts`` are those of a stack, of this machine.
 
-    ``processors`` are those that a copy may be divided among.
+    ``processors`` are those that a copy may be divided among. ``bucket`` is the ledger's name in documents; ``signer``
+    signs certificates.
     """
 
     store: LedgerStore
@@ -51,6 +52,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     facts: StackFacts
     clock: Clock
     processors: int = 1
+    bucket: str = LEDGER
+    signer: Signer | None = None
 
     def context(
         self, run_id: str, prefix: str = "", state: str = "", sealed: str = "", seals: Seals = Seals.NOTHING
@@ -74,4 +77,5 @@ class Parts(Struct, frozen=True, kw_only=True):
             ),
             limiter=Throttle(state, plain, nonce, clock.now, clock.sleep, seconds),
             turns=WriteTurns(self.store, self.executions, clock, tuple(self.facts.mounts), self.facts.file_systems),
+            signer=self.signer,
         )
