@@ -176,7 +176,9 @@ def probed(**fails: str) -> ProbeWorld:
     made = ProbeWorld([], clock=files.clock, make=files.directory, meter=meter, file_system_ids={"data": "fs-1"})
     with patch("fanout.probe.run_experiment.at_once", one_after_the_other):
         planned = made.plan({**SMALL, "max_functions": 1}, "probe-1")
+        made.open("probe-1")
         made.rounds("probe-1", planned["rounds"][: 3 if fails else None])
+        made.close("probe-1")
     made.summarise("probe-1", fails)
     return made
 

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
+from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS
 from fanout.efs.capacity import most_credits
 from fanout.efs.probe_result import NEWEST_RESULT, Experiment
 from fanout.facts.units import GIB
@@ -74,12 +74,13 @@ def test_a_path_that_is_no_directory_is_refused(tmp_path: Path, kind: str) -> No
     assert os.listdir(outside) == []
 
 
-def abandoned(mount: Path, name: str, *, marked: bool = True, seconds: float = ABANDONED_SECONDS + 60) -> Path:
-    directory = mount / f"{PROBE_PREFIX}{name}"
+def stopped(world: ProbeWorld, name: str, seconds: float = ABANDONED_SECONDS + 60) -> Path:
+    """What a probe left that was stopped: its directory with files in it, which its ledger notes."""
+    world.plan(SMALL, name)
+    world.open(name)
+    directory = world.mounts[0] / f"{PROBE_PREFIX}{name}"
     (directory / "00-00" / "0").mkdir(parents=True)
     (directory / "00-00" / "0" / "file").write_bytes(bytes(100))
-    if marked:
-        (directory / MARKER).write_bytes(MARKER_TEXT)
     age(directory, seconds)
     return directory
 
@@ -95,31 +96,34 @@ def test_the_next_probe_removes_what_a_stopped_one_left_and_follows_no_symlink(t
     (outside / "precious").write_text("stays")
     mount = tmp_path / "mount"
     mount.mkdir()
-    left = abandoned(mount, "stopped")
+    world = ProbeWorld([mount])
+    left = stopped(world, "stopped")
     (left / "link").symlink_to(outside)
     (left / "00-00" / "link").symlink_to(outside)
     age(left)
     (mount / f"{PROBE_PREFIX}link").symlink_to(outside)
-    world = ProbeWorld([mount])
     world.plan(SMALL, "p")
     world.open("p")
     assert sorted(os.listdir(mount)) == [f"{PROBE_PREFIX}link", f"{PROBE_PREFIX}p"]
     assert (outside / "precious").read_text() == "stays"
 
 
-def test_it_removes_only_what_is_a_probe_s(tmp_path: Path) -> None:
-    unmarked = abandoned(tmp_path, "unmarked", marked=False)
+def test_it_removes_only_what_a_ledger_notes_as_a_probe_s(tmp_path: Path) -> None:
+    world = ProbeWorld([tmp_path])
+    expired = stopped(world, "expired")
+    world.store.remove([f"runs/expired/{key}" for key in world.ledger("expired").keys("")])
     other = tmp_path / ".fanout-staging-run-1"
     other.mkdir()
-    world = ProbeWorld([tmp_path])
-    world.plan(SMALL, "p")
-    world.open("p")
-    assert unmarked.is_dir() and other.is_dir()
+    result = world.run(SMALL, "p")
+    assert expired.is_dir() and other.is_dir()
+    (note,) = result["notes"]
+    assert note.startswith(f"/{expired.name} is a directory that no ledger of this stack notes: it was left there")
+    assert expired.name in world.ledger("p").read_bytes("probe.html").decode()
 
 
 def test_two_probes_at_once_are_refused(tmp_path: Path) -> None:
-    working = abandoned(tmp_path, "first", seconds=10)
     world = ProbeWorld([tmp_path])
+    working = stopped(world, "first", seconds=10)
     world.plan(SMALL, "p")
     with pytest.raises(InvalidRequest, match="another probe is at work there"):
         world.open("p")

@@ -123,6 +123,7 @@ def test_no_file_system_makes_a_probe_exceed_its_budget(
     simulated = Simulated(rate, latency, stalls)
     world = ProbeWorld([], clock=simulated.clock, make=simulated.directory)
     planned = world.plan({"budget_bytes": budget_bytes, "budget_seconds": budget_seconds, "max_functions": 1}, "p")
+    world.open("p")
     began = simulated.clock.now()
     for one in planned["rounds"]:
         world.experiment("p", one["number"], 0)

@@ -15,8 +15,9 @@ from typing import Any
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
+from fanout.model.file_system import Staged
 from fanout.ports.clock import Clock
-from fanout.ports.probe import ProbeDirectory
+from fanout.ports.probe import MadeByProbe, OtherProbes, ProbeDirectory
 from fanout.ports.tree import Tree
 from fanout.probe.open_probe import close_probe, open_probe
 from fanout.probe.plan_probe import plan_probe
@@ -137,9 +138,16 @@ class SimulatedDirectory:
         """See ``ports.probe.ProbeDirectory``."""
         return 2**60
 
-    def prepare(self) -> list[str]:
+    def begin(self) -> Staged:
         """See ``ports.probe.ProbeDirectory``."""
-        return []
+        return Staged("1", 0)
+
+    def enter(self, made: Staged) -> None:
+        """See ``ports.probe.ProbeDirectory``."""
+
+    def remove_others(self, made_by: MadeByProbe) -> OtherProbes:
+        """See ``ports.probe.ProbeDirectory``."""
+        return OtherProbes()
 
     def claim(self, name: str) -> bool:
         """See ``ports.probe.ProbeDirectory``."""
@@ -165,8 +173,9 @@ class SimulatedDirectory:
         self._files.work()
         return SimulatedFile(self._files, path)
 
-    def remove(self) -> None:
+    def remove(self) -> str:
         """See ``ports.probe.ProbeDirectory``."""
+        return ""
 
     def close(self) -> None:
         """See ``ports.probe.ProbeDirectory``."""

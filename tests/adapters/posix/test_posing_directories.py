@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.probe.probe import probe_mount
-from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT, PosixProbeDirectory
+from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.deadline import Deadline
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, ItemError
 from tests.support.mounts import writable
 from tests.support.nobody import NOBODY, open_directory
 
@@ -60,9 +60,11 @@ def test_versions_of_the_runs_user_alone_are_removed(mount: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["another user's", "others may write to it"])
 def test_a_probe_removes_no_directory_that_others_may_have_filled(mount: Path, kind: str) -> None:
-    posing = thesis(mount, ".fanout-staging-probe-old")
+    """Whatever a ledger notes of it."""
+    old = PosixProbeDirectory(mount, "", "old", "client")
+    made = old.begin()
+    posing = thesis(mount, ".fanout-staging-probe-old/deep").parent
     place = mount / ".fanout-staging-probe-old"
-    (place / MARKER).write_bytes(MARKER_TEXT)
     if kind == "another user's":
         os.chown(place, NOBODY, NOBODY)
     else:
@@ -70,19 +72,23 @@ def test_a_probe_removes_no_directory_that_others_may_have_filled(mount: Path, k
     long_ago = time.time() - 10 * ABANDONED_SECONDS
     os.utime(place, (long_ago, long_ago))
     probe = PosixProbeDirectory(mount, "", "new", "client")
-    probe.prepare()
-    probe.remove()
-    assert posing.is_file() and not (mount / ".fanout-staging-probe-new").exists()
+    probe.enter(probe.begin())
+    assert probe.remove_others(lambda _probe_id: made).at_work == []
+    assert probe.remove() == ""
+    old.enter(made)
+    assert "is not the run's user's alone" in old.remove()
+    assert posing.is_dir() and not (mount / ".fanout-staging-probe-new").exists()
 
 
 def test_a_probe_does_not_take_the_directory_that_another_user_made_for_it(mount: Path) -> None:
     (mount / ".fanout-staging-probe-new").mkdir(mode=0o777)
     os.chown(mount / ".fanout-staging-probe-new", NOBODY, NOBODY)
     probe = PosixProbeDirectory(mount, "", "new", "client")
-    with pytest.raises(Exception, match="EPERM"):
-        probe.prepare()
-    with pytest.raises(Exception, match="EPERM"):
-        probe.remove()
+    with pytest.raises(ItemError, match="is there already"):
+        probe.begin()
+    with pytest.raises(ItemError, match="is not noted as this probe's"):
+        probe.claim("00-00")
+    assert "no ledger of this stack notes" in probe.remove()
     assert (mount / ".fanout-staging-probe-new").is_dir()
 
 

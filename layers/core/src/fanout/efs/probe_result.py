@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.capacity import FileSystemState
@@ -136,6 +136,7 @@ class Caps(Struct, frozen=True):
 
 class ProbeResult(Lasting, frozen=True):
     """The whole document. ``state`` is ``None`` for a mount without an id, ``calibration`` if too little was measured.
+    ``notes`` are sentences about what was left on the mount.
 
     Times are seconds since 1970.
     """
@@ -153,6 +154,7 @@ class ProbeResult(Lasting, frozen=True):
     caps: Caps
     experiments: list[ExperimentResult]
     calibration: Calibration | None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def file_system(self) -> str:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 
 from fanout.ledger import run_places
-from fanout.ledger.documents import Moment
+from fanout.ledger.documents import Moment, Notes
 from fanout.ledger.kind import KeyPart, ObjectKind, PlainText, Untyped
 from fanout.model.errors import InvalidRequest
+from fanout.model.file_system import Staged
 
 PLAN = ObjectKind("probe-plan.json", Untyped, by=("PlanProbe",))
 RESULT = ObjectKind("probe.json", Untyped, by=("SummariseProbe",))
+# The directory that the probe made; nothing else is entered or removed under its name.
+OWN_DIRECTORY = ObjectKind("probe-directory.json", Staged, by=("OpenProbe",))
+# What a state left on the mount, though it has the name of a probe's directory.
+left_key = ObjectKind("probe-left/{phase}.json", Notes, by=("OpenProbe", "CloseProbe"))
 PAGE = ObjectKind("probe.html", PlainText, by=("SummariseProbe",))
 SAMPLES, READY = "samples/", "ready/"
 # The functions that wait to begin a round; that one of them waits.

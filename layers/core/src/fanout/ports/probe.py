@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from fanout.model.file_system import Staged
 
 
 class ProbeFile(Protocol):
@@ -26,6 +28,17 @@ class ProbeFile(Protocol):
         """Wait until what was written is on the server, as a close does."""
 
 
+class OtherProbes(NamedTuple):
+    """The directories of other probes that are at work, and those that are left, with the reason."""
+
+    at_work: Sequence[str] = ()
+    left: Sequence[str] = ()
+
+
+# The directory that the probe of an id made; ``None`` where its ledger says nothing, or has expired.
+MadeByProbe = Callable[[str], Staged | None]
+
+
 class ProbeDirectory(Protocol):
     """The one directory of a mount that a probe works in; nothing outside it is read, written or removed.
 
@@ -39,8 +52,14 @@ class ProbeDirectory(Protocol):
     def free_bytes(self) -> int:
         """Free bytes by the file system's own account."""
 
-    def prepare(self) -> Sequence[str]:
-        """Make it, and remove what earlier probes left. Returns the names of those that are still at work."""
+    def begin(self) -> Staged:
+        """Make it; what is to be noted before it is used. An error if anything has its name."""
+
+    def enter(self, made: Staged) -> None:
+        """Use the directory that was made so, and from now on no other one under its name."""
+
+    def remove_others(self, made_by: MadeByProbe) -> OtherProbes:
+        """Remove the directories that stopped probes made, by what ``made_by`` says of each."""
 
     def claim(self, name: str) -> bool:
         """Make a directory in it; false if it is there already."""
@@ -57,8 +76,11 @@ class ProbeDirectory(Protocol):
     def open(self, path: str) -> ProbeFile:
         """A file, open for reading."""
 
-    def remove(self) -> None:
-        """Remove it with all that it holds; one that is not there counts as removed."""
+    def remove(self) -> str:
+        """Remove it with all that it holds; one that is not there counts as removed.
+
+        Returns what is wrong if anything else has its name, which is left there.
+        """
 
     def close(self) -> None:
         """Release what is held open."""

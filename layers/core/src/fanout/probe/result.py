@@ -34,7 +34,13 @@ LOST = "its function ended before it wrote down what it measured"
 CLIENT_BYTES_PER_SECOND = 500 * MIB
 
 
-def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | None, ended_at: float) -> ProbeResult:
+def probe_result(
+    plan: ProbePlan,
+    samples: Sequence[Samples],
+    error: RunError | None,
+    ended_at: float,
+    notes: Sequence[str] = (),
+) -> ProbeResult:
     """The result of a plan, from the samples of its functions, and the reason why it broke off, if it did."""
     by_round: dict[int, dict[int, Samples]] = {}
     for one in samples:
@@ -62,6 +68,7 @@ def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | 
         caps=caps_of(plan),
         experiments=experiments,
         calibration=calibration_from(_measured(plan, by_round)),
+        notes=list(notes),
     )
 
 

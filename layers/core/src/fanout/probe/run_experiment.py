@@ -46,6 +46,7 @@ def run_experiment(context: Context, number: int, member: int, directories: Prob
     plan = context.ledger.read(PROBE_PLAN)
     if not 0 <= number < len(plan.rounds) or not 0 <= member < plan.rounds[number].functions:
         raise InvalidRequest("round", f"{number}/{member} is not of the probe", "start it from the state machine")
+    made = context.ledger.read(keys.OWN_DIRECTORY)
     one = plan.rounds[number]
     now = context.clock.now()
     ends_at = min(now + one.seconds, plan.ends_at, context.deadline().at)
@@ -53,6 +54,7 @@ def run_experiment(context: Context, number: int, member: int, directories: Prob
     with directories(plan.probe_id, plan.request.path) as directory:
         samples = Samples(number, member, directory.client, 0, [[] for _ in one.points], ["" for _ in one.points])
         try:
+            directory.enter(made)
             if not directory.claim(one.name(member)):
                 return {"done": False, "bytes": 0}
             if one.experiment.is_shared:

@@ -9,6 +9,7 @@ from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.errors import run_error
 from fanout.probe.experiments import PROBE_PLAN
+from fanout.probe.open_probe import PHASES
 from fanout.probe.result import probe_result
 from fanout.probe.samples import samples_key
 from fanout.work.context import Context
@@ -25,7 +26,9 @@ def summarise_probe(context: Context, caught: dict[str, Any]) -> Json:
     ledger = context.ledger
     plan = ledger.read(PROBE_PLAN)
     samples = [ledger.read(samples_key.at(key)) for key in ledger.keys(keys.SAMPLES)]
-    result = probe_result(plan, samples, run_error(caught) if caught else None, context.clock.now())
+    noted = (ledger.find(keys.left_key(phase)) for phase in PHASES)
+    notes = [note for one in noted if one is not None for note in one.notes]
+    result = probe_result(plan, samples, run_error(caught) if caught else None, context.clock.now(), notes)
     ledger.write(PROBE_RESULT, result)
     ledger.write_text(keys.PAGE, render_probe(result))
     if result.status is ProbeStatus.SUCCEEDED and result.calibration is not None:

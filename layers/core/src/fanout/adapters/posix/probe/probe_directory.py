@@ -1,33 +1,37 @@
 """The directory that a probe works in, below a mount and never through a symlink.
 
-Its name, its owner and a marker in it say that it is a probe's; what has not all of these is left alone. A probe
-makes a directory in it for each of its tasks, which moves its mtime. If that is older than ``ABANDONED_SECONDS`` by the
-file system's clock, a stopped probe left it.
+OpenProbe makes it, and its ledger notes its inode, its owner and a mark in it; only that one is entered, and only that
+one is removed (see ``fencing.own``). A probe makes a directory in it for each of its tasks, which moves its mtime. If
+that is older than ``ABANDONED_SECONDS`` by the file system's clock, a stopped probe left it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from fanout.adapters.posix.attributes import open_staged
-from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
-from fanout.adapters.posix.fencing.own import against_owner, owner_here
+from fanout.adapters.posix.errors import DENIED, GONE, LEADS_AWAY, destination_error
+from fanout.adapters.posix.fencing.noted_removal import remove_noted
+from fanout.adapters.posix.fencing.own import against, against_owner, mark, owner_here
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
-from fanout.facts import tuning
+from fanout.model.errors import ItemError
+from fanout.model.file_system import Staged
+from fanout.model.outcome import Reason
 from fanout.model.path_rules import PROBE_PREFIX
-from fanout.work.parallel import side_by_side
+from fanout.ports.probe import MadeByProbe, OtherProbes
 
-MARKER = "of-a-probe"
-MARKER_TEXT = b"fanout probe: the next one removes this directory\n"
 # Chosen: twice the longest that a task of a probe takes, the time limit of its function.
 ABANDONED_SECONDS = 300
+_THERE = (
+    "is there already, and the ledger does not say that this probe made it: look who put it there, remove it,"
+    " and start the probe under another name"
+)
 
 
 class PosixProbeFile:
@@ -67,7 +71,8 @@ class PosixProbeDirectory:
         self._name = f"{PROBE_PREFIX}{probe_id}"
         self._root = f"{self._parent}{self._name}/"
         self._client = client
-        self._owner: int | None = None
+        self._made: Staged | None = None
+        self._directories.on_entering.append(self._entering)
 
     @property
     def client(self) -> str:
@@ -78,24 +83,57 @@ class PosixProbeDirectory:
             found = os.statvfs(above)
             return found.f_bavail * found.f_frsize
 
-    def prepare(self) -> Sequence[str]:
-        with _errors("mkdir"), self._directories.hold(self._root, create=True) as own:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            marker = os.open(MARKER, flags, 0o600, dir_fd=own)
+    def begin(self) -> Staged:
+        """See ``ports.probe.ProbeDirectory``; what was put in its place before it was opened holds nothing."""
+        with _errors("mkdir"), self._directories.hold(self._parent) as above:
             try:
-                self._owner = os.fstat(marker).st_uid
-                problem = against_owner(os.fstat(own), self._owner)
-                if problem:
-                    raise PermissionError(errno.EPERM, f"{self._root[:-1]} {problem}")
-                os.pwrite(marker, MARKER_TEXT, 0)
-                os.utime(own)
-                now = os.fstat(own).st_mtime
+                os.mkdir(self._name, stat.S_IRWXU, dir_fd=above)
+            except FileExistsError as error:
+                raise ItemError(Reason.DESTINATION_CHANGED, f"/{self._root[:-1]} {_THERE}") from error
+            directory = os.open(self._name, DIRECTORY_FLAGS, dir_fd=above)
+            try:
+                found = os.fstat(directory)
+                made = Staged(str(found.st_ino), found.st_uid)
+                if os.listdir(directory) or against_owner(found, owner_here(directory)):
+                    raise ItemError(Reason.DESTINATION_CHANGED, f"/{self._root[:-1]} {_THERE}")
+                return mark(directory, made)
             finally:
-                os.close(marker)
+                os.close(directory)
+
+    def enter(self, made: Staged) -> None:
+        self._made = made
+        self._directories.forget(self._root)
+
+    def _entering(self, path: str, descriptor: int) -> None:
+        """Enter the probe's directory, and those below it, only where they are its own."""
+        if not path.startswith(self._root):
+            return
+        found = os.fstat(descriptor)
+        if self._made is None:
+            problem = "is not noted as this probe's"
+        else:
+            problem = against(found, self._made) if path == self._root else against_owner(found, self._made.owner)
+        if problem:
+            raise ItemError(Reason.DESTINATION_CHANGED, f"/{path[:-1]} {problem}")
+
+    def remove_others(self, made_by: MadeByProbe) -> OtherProbes:
+        """See ``ports.probe.ProbeDirectory``; those of other users are theirs, and nobody is asked about them."""
+        with _errors("utime"), self._directories.hold(self._root) as own:
+            os.utime(own)
+            found = os.fstat(own)
+        at_work, left = [], []
         with _errors("remove what a probe left"), self._directories.hold(self._parent) as above:
-            found = [name for name in sorted(os.listdir(above)) if name.startswith(PROBE_PREFIX)]
-            others = [name for name in found if name != self._name]
-            return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS, self._owner)]
+            names = [one for one in sorted(os.listdir(above)) if one.startswith(PROBE_PREFIX) and one != self._name]
+            for name in names:
+                there = _directory_of(above, name, found.st_uid)
+                if there is None:
+                    continue
+                made = made_by(name.removeprefix(PROBE_PREFIX))
+                if made and not against(there, made) and there.st_mtime > found.st_mtime - ABANDONED_SECONDS:
+                    at_work.append(name)
+                elif problem := self._removed(name, made):
+                    left.append(problem)
+        return OtherProbes(at_work, left)
 
     def claim(self, name: str) -> bool:
         with _errors("mkdir"), self._directories.hold(self._root) as own:
@@ -146,10 +184,17 @@ class PosixProbeDirectory:
         directory = path.rpartition("/")[0]
         return self._directories.hold(f"{self._root}{directory}/" if directory else self._root)
 
-    def remove(self) -> None:
-        self._directories.forget(self._root)
-        with _errors("remove"), self._directories.hold(self._parent) as above, suppress(FileNotFoundError):
-            _remove(above, self._name, self._owner)
+    def remove(self) -> str:
+        with _errors("remove"):
+            return self._removed(self._name, self._made)
+
+    def _removed(self, name: str, made: Staged | None) -> str:
+        """Remove what a probe made; returns what is wrong with anything else of that name, as text that can be written.
+
+        Raises as ``remove_noted``.
+        """
+        left = remove_noted(self._directories, self._parent, name, () if made is None else (made,)).left
+        return left.encode("utf-8", "backslashreplace").decode()
 
     def close(self) -> None:
         self._directories.close()
@@ -163,71 +208,19 @@ def _errors(operation: str) -> Iterator[None]:
         raise destination_error(operation, error) from error
 
 
-def _removed(above: int, name: str, untouched_since: float, owner: int) -> bool:
-    """Remove what another probe of the same user left; whether nothing of a probe that works is there."""
+def _directory_of(above: int, name: str, owner: int) -> os.stat_result | None:
+    """A directory of a user that nobody else may write to; ``None`` for anything else, and for none.
+
+    It is opened, so that an NFS client asks the server. Raises ``OSError``.
+    """
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except OSError as error:
-        if error.errno in GONE | LEADS_AWAY:
-            return True  # gone, or no directory: none of ours
+        if error.errno in GONE | LEADS_AWAY | DENIED:
+            return None
         raise
     try:
-        if against_owner(os.fstat(directory), owner):
-            return True  # others made it, or could put something into it
-        works = os.fstat(directory).st_mtime > untouched_since
-        if not _is_marked(directory):
-            # Made by a probe that ended before it marked it, or not by a probe; with anything in it, it stays.
-            if not works:
-                with suppress(OSError):
-                    os.rmdir(name, dir_fd=above)
-            return True
+        found = os.fstat(directory)
     finally:
         os.close(directory)
-    if works:
-        return False
-    with suppress(FileNotFoundError):  # another probe may remove it at the same moment
-        _remove(above, name, owner)
-    return True
-
-
-def _is_marked(directory: int) -> bool:
-    try:
-        marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
-    except OSError:
-        return False
-    try:
-        is_file = stat.S_ISREG(os.fstat(marker).st_mode)
-        return is_file and os.read(marker, len(MARKER_TEXT)) == MARKER_TEXT
-    finally:
-        os.close(marker)
-
-
-def _remove(above: int, name: str, owner: int | None) -> None:
-    """Remove a directory and all in it, the marker last, so that what a crash leaves is still known as a probe's.
-
-    ``owner`` is ``None`` where this client has not made the marker. A directory that others may have put something into
-    is left.
-    """
-    directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
-    try:
-        problem = against_owner(os.fstat(directory), owner_here(directory) if owner is None else owner)
-        if problem:
-            raise PermissionError(errno.EPERM, f"{name} {problem}")
-        children = [child for child in os.listdir(directory) if child != MARKER]
-        side_by_side(lambda child: _remove_tree(directory, child), children, tuning.CLIENT_OPERATIONS_IN_FLIGHT)
-        with suppress(FileNotFoundError):
-            os.unlink(MARKER, dir_fd=directory)
-    finally:
-        os.close(directory)
-    os.rmdir(name, dir_fd=above)
-
-
-def _remove_tree(directory: int, name: str) -> None:
-    try:
-        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        if stat.S_ISDIR(found.st_mode):
-            shutil.rmtree(name, dir_fd=directory)
-        else:
-            os.unlink(name, dir_fd=directory)
-    except FileNotFoundError:
-        return
+    return None if against_owner(found, owner) else found
