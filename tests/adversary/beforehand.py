@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from tests.adversary.deeds import soon
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault
+from tests.support.access_lists import ACCESS_LISTS, list_for
 
 OPEN_VAULT, CLOSE_VAULT, MAKE_VAULT = "open-vault", "close-vault", "make-vault"
 VAULT, SECRET = "vault", "secret-"
@@ -71,14 +72,20 @@ def vault_headers(path: str, mode: int) -> dict[str, str]:
 
 
 def make_vault(_root: Path, path: Path, seed: int) -> None:
-    """He makes the directory, open to all or closed to others than him, and puts a file of his own into it."""
+    """He makes the directory, open to all or closed to others than him, and puts a file of his own into it.
+
+    Now and then what is made in it is to get his group, or a list of who may enter.
+    """
     if os.path.lexists(path):
         return
     path.mkdir(parents=True)
     (path / f"his-{seed}").write_bytes(b"his")
-    path.chmod((_OPEN, 0o777, _CLOSED, 0o1700)[seed % 4])
     for one in (path, path / f"his-{seed}"):
         os.chown(one, MAKER, MAKER)
+    path.chmod((_OPEN, 0o777, _CLOSED, 0o1700)[seed % 4] | (stat.S_ISGID if seed & 4 else 0))
+    if seed & 8:
+        for name in ACCESS_LISTS:
+            os.setxattr(path, name, list_for(MAKER))
 
 
 MADE: dict[str, Callable[[Path, Path, int], None]] = {MAKE_VAULT: make_vault}
@@ -90,6 +97,8 @@ def opened_vault(root: Path) -> Iterator[str]:
     if not place.is_dir() or not any(name.startswith(SECRET) for name in os.listdir(place)):
         return
     found = place.stat()
-    if found.st_mode & 0o077 or found.st_uid == MAKER:
-        is_now = f"has mode {stat.S_IMODE(found.st_mode):04o}, owner {found.st_uid}"
+    if found.st_mode & 0o077 or MAKER in (found.st_uid, found.st_gid) or set(os.listxattr(place)) & {*ACCESS_LISTS}:
+        is_now = (
+            f"has mode {stat.S_IMODE(found.st_mode):04o}, owner {found.st_uid}:{found.st_gid}, {os.listxattr(place)}"
+        )
         yield f"a private file was put into {place}, which {is_now}"

@@ -16,10 +16,11 @@ from msgspec import Struct
 from fanout.ledger import objects
 from fanout.model.document import Json, utc
 from fanout.ports.aws import Entered
-from fanout.request.parts.allowed_attributes import StackAllows
+from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 
 DAY_SECONDS = 86_400.0
 FOR_EVER = -1
+_NOBODY = owners_of("4000000000:4000000000")
 # With these a run is to end by a time, or what it brought back is there for a time.
 _TIMED = frozenset({"limits", "archived", "window"})
 
@@ -29,13 +30,15 @@ class Services(Struct, frozen=True):
 
     ``page_bytes`` is the size from which a list of the ledger has a further page, 0 for the product's own. ``behind``
     is how many answers of GetExecutionHistory do not have the newest state yet, ``FOR_EVER`` for all. PaceCopy pauses
-    for a day as often as ``pauses`` says. ``no_set_ids``: the stack's ``SetIds`` is never.
+    for a day as often as ``pauses`` says. ``no_set_ids``: the stack's ``SetIds`` is never. ``no_owners``:
+    its ``AllowedOwners`` names nobody whom an object names.
     """
 
     page_bytes: int = 0
     behind: int = 0
     pauses: int = 0
     no_set_ids: bool = False
+    no_owners: bool = False
 
     def story(self) -> list[str]:
         """In plain words; nothing for services as others have them."""
@@ -48,12 +51,14 @@ class Services(Struct, frozen=True):
             said.append(f"PaceCopy pauses for a day, {self.pauses} times")
         if self.no_set_ids:
             said.append("the stack's SetIds is never")
+        if self.no_owners:
+            said.append("the stack's AllowedOwners names nobody whom an object names")
         return said
 
     @property
     def allows(self) -> StackAllows:
         """The attributes that the stack allows."""
-        return StackAllows(set_ids=not self.no_set_ids)
+        return StackAllows(_NOBODY if self.no_owners else (), set_ids=not self.no_set_ids)
 
     def pages(self) -> AbstractContextManager[object]:
         """Lists have pages of this size inside."""

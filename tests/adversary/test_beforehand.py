@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.fencing import closing
 from fanout.adapters.posix.fencing.closing import Closing
+from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from tests.adversary.beforehand import CLOSE_VAULT, MAKE_VAULT, OPEN_VAULT, VAULT
 from tests.adversary.runner import carry_out
 from tests.adversary.scene import Outcome
 from tests.adversary.script import S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
+from tests.adversary.services import Services
 from tests.adversary.worlds import script_of
 
 SOURCE = (Spec("a/f", size=900, seed=1), Spec("d/e/g", size=60_000, seed=2))
@@ -25,16 +28,28 @@ def made(seed: int) -> Change:
     return Change(MAKE_VAULT, VAULT, seed, "destination")
 
 
-def carried_out(direction: str, acts: tuple[Act, ...], base: Path, *, short: bool = False) -> Outcome:
-    return carry_out(Script(0, direction, SOURCE, (), (*acts, Act("run", "last")), short=short), base)
+def carried_out(
+    direction: str, acts: tuple[Act, ...], base: Path, *, short: bool = False, services: Services | None = None
+) -> Outcome:
+    whole = (*acts, Act("run", "last"))
+    return carry_out(Script(0, direction, SOURCE, (), whole, short=short, services=services or Services()), base)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_what_he_makes_before_the_run_is_not_his_when_a_file_is_put_into_it(
     direction: str, seed: int, tmp_path: Path
 ) -> None:
     outcome = carried_out(direction, (CLOSED, Act("change", change=made(seed))), tmp_path / "x", short=bool(seed % 2))
+    assert outcome.findings == []
+    assert outcome.statuses == [("last", "SUCCEEDED")]
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("seed", [0, 2, 13, 15])
+def test_nor_where_the_stack_refuses_the_owner_that_an_object_names(seed: int, short: bool, tmp_path: Path) -> None:
+    acts = (CLOSED, Act("change", change=made(seed)))
+    outcome = carried_out(S3_TO_MOUNT, acts, tmp_path / "x", short=short, services=Services(no_owners=True))
     assert outcome.findings == []
     assert outcome.statuses == [("last", "SUCCEEDED")]
 
@@ -65,6 +80,20 @@ def test_a_product_that_closes_nothing_is_found(
 ) -> None:
     monkeypatch.setattr(Closing, "close", lambda *_: None)
     assert carried_out(WITHIN_MOUNT, acts, tmp_path / "x").kinds >= {"opened for a local user"}
+
+
+def test_a_product_that_leaves_his_access_lists_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing, "_remove_lists", lambda _place: None)
+    acts = (CLOSED, Act("change", change=made(8)))
+    assert carried_out(WITHIN_MOUNT, acts, tmp_path / "x").kinds >= {"opened for a local user"}
+
+
+def test_a_product_that_leaves_what_a_refused_owner_would_have_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FencingToken, "owner_of_all", lambda _self: None)
+    acts, refuses = (CLOSED, Act("change", change=made(0))), Services(no_owners=True)
+    assert carried_out(S3_TO_MOUNT, acts, tmp_path / "x", services=refuses).kinds >= {"opened for a local user"}
 
 
 def test_seeds_draw_each() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.request.parts.allowed_attributes import Allowed, owners_of
+from tests.support.access_lists import ACCESS_LISTS, list_for
 from tests.support.nobody import NOBODY, as_nobody, open_directory
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
@@ -124,7 +124,7 @@ def test_a_taken_one_is_as_if_the_run_had_made_it_and_so_is_what_is_made_in_it(m
     assert (mount / "out/p").stat().st_mode & stat.S_ISGID == above & stat.S_ISGID
 
 
-@pytest.mark.parametrize("name", ["system.posix_acl_default", "system.posix_acl_access"])
+@pytest.mark.parametrize("name", ACCESS_LISTS)
 def test_a_taken_one_keeps_no_access_control_list_of_its_maker(mount: Path, name: str) -> None:
     """Directories made in it would inherit one, and let him in when they get their mode."""
     os.setxattr(mount / "out/p", name, list_for(NOBODY))
@@ -132,13 +132,6 @@ def test_a_taken_one_keeps_no_access_control_list_of_its_maker(mount: Path, name
     put(tree_of(mount, Told({"p/": ROOTS})), "p/new/f")
     assert os.listxattr(mount / "out/p") == os.listxattr(mount / "out/p/new") == []
     assert access(mount / "out/p") == ("5700", 0, 0)
-
-
-def list_for(user: int) -> bytes:
-    """An access control list in the form of Linux (posix_acl_xattr.h) by which a user may do all."""
-    nobody = 2**32 - 1
-    rights = ((1, 7, nobody), (2, 7, user), (4, 5, nobody), (0x10, 7, nobody), (0x20, 0, nobody))
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *one) for one in rights)
 
 
 @pytest.mark.parametrize("is_entry", [False, True])
