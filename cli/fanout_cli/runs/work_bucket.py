@@ -8,17 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from fanout.ledger.run_places import run_prefix
-from fanout.model.document import json_value
+from fanout.model.document import SCHEMA_VERSION, json_value
 from fanout.model.errors import NotFound
 from fanout_cli.command_error import CommandError
 
 
 def document_in(data: bytes, name: str) -> Any:
-    """The value of a document. Raises ``CommandError`` for one that another wrote, or that is not whole."""
+    """The value of a document. Raises ``CommandError`` for one of a newer version, or that is not whole."""
     try:
-        return json_value(data)
+        found = json_value(data)
     except ValueError as error:
         raise CommandError(f"{name} is not whole ({error}); start the run again under another name") from error
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise CommandError(
+            f"{name} was written by a newer version of the product (its schema version is {version}, this command "
+            f"reads {SCHEMA_VERSION}); use the newer command, or start the run again under another name"
+        )
+    return found
 
 
 class _ReadOnly:
