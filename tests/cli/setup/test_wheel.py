@@ -6,12 +6,17 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
+import boto3
 import pytest
 
+from tests.support import s3_servers
+from tests.support.s3_servers import KEY
 from tests.template.templates import REPO
 
 UV = REPO / ".fanout/tools/uv/bin/uv"
@@ -25,6 +30,7 @@ class Installed:
     command: Path
     wheel: Path
     home: Path
+    seconds: float = 0.0
 
     def run(self, *words: str, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
         home = str(self.home)
@@ -52,9 +58,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     uv("build", "-q", "--wheel", "-o", root / "dist", REPO)
     [wheel] = (root / "dist").glob("*.whl")
     uv("venv", "-q", "--python", sys.executable, root / "venv")
+    began = time.monotonic()
     uv("pip", "install", "-q", "--python", root / "venv/bin/python", wheel)
+    seconds = time.monotonic() - began
     (root / "home/empty").mkdir(parents=True)
-    return Installed(root / "venv/bin/fanout", wheel, root / "home")
+    return Installed(root / "venv/bin/fanout", wheel, root / "home", seconds)
 
 
 def test_it_holds_what_is_deployed_and_nothing_that_was_made(installed: Installed) -> None:
@@ -71,6 +79,50 @@ def test_it_holds_what_is_deployed_and_nothing_that_was_made(installed: Installe
 def test_the_command_needs_no_extra(installed: Installed) -> None:
     assert installed.run("--version").stdout.startswith("fanout ")
     assert installed.run("list", "--help").returncode == 0
+
+
+def test_trees_are_copied_by_the_package_alone(installed: Installed, capsys: pytest.CaptureFixture[str]) -> None:
+    """No checkout, and no program on the path: neither node nor gcc, neither git nor make."""
+    empty = installed.home / "empty"
+    for number in range(20):
+        file = empty / f"a/d{number % 3}/f{number}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x" * number)
+    seconds = []
+    for words in (("copy", "./a", "./b"), ("copy", "./a", "./again"), ("verify", "./a", "./b", "--certificate")):
+        began = time.monotonic()
+        ended = installed.run("local", *words, path="/nonexistent")
+        seconds.append(time.monotonic() - began)
+        assert ended.returncode == 0 and "SUCCEEDED" in ended.stderr, ended.stderr
+    assert subprocess.run(["diff", "-r", empty / "a", empty / "b"], check=False).returncode == 0
+    [report] = re.findall(r"report: (.*)", ended.stderr)
+    page = Path(report).read_text(encoding="utf-8")
+    assert "<html" in page and "SUCCEEDED" in page
+    assert not (installed.home / "cache").exists(), "the package unpacked the files of a checkout"
+    venv = installed.command.parents[1]
+    bytes_there = sum(one.lstat().st_blocks * 512 for one in venv.rglob("*") if not one.is_dir())
+    with capsys.disabled():
+        print(
+            f"\nwheel {installed.wheel.stat().st_size / 1e6:.1f} MB, installed {bytes_there / 1e6:.0f} MB in "
+            f"{installed.seconds:.1f} s; first copy {seconds[0]:.2f} s, second {seconds[1]:.2f} s, "
+            f"verify with a certificate {seconds[2]:.2f} s"
+        )
+
+
+def test_a_bucket_is_copied_by_the_package_alone(installed: Installed) -> None:
+    with s3_servers.moto() as server:
+        s3: Any = boto3.client(
+            "s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=KEY, aws_secret_access_key=KEY
+        )
+        s3.create_bucket(Bucket="alone")
+        s3.put_object(Bucket="alone", Key="in/x", Body=b"one")
+        file = installed.home / ".aws/credentials"
+        file.parent.mkdir()
+        file.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {KEY}\n", encoding="utf-8")
+        words = ("local", "copy", "s3://alone/in/", "./from-s3", "--s3-endpoint", server.url)
+        ended = installed.run(*words, path="/nonexistent")
+    assert ended.returncode == 0, ended.stderr
+    assert (installed.home / "empty/from-s3/x").read_bytes() == b"one"
 
 
 def test_it_brings_the_man_page(installed: Installed) -> None:
