@@ -14,7 +14,6 @@ from typing import Any
 
 from fanout.model.location import S3Location, nest
 from fanout_cli.command_error import CommandError
-from fanout_cli.local.paths import MOUNT_NAME
 from fanout_cli.places import resolved
 
 # As ``runtime.embedded.machine`` calls the mount that holds all directories.
@@ -27,6 +26,8 @@ _IS_NAMED = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}:(?!//)")
 
 def mounts_of(words: Sequence[str]) -> Mounts:
     """The directories of ``--mount NAME=DIRECTORY``, by their names. Raises ``CommandError``."""
+    from fanout_cli.local.paths import MOUNT_NAME
+
     found: dict[str, Path] = {}
     for word in words:
         name, separator, directory = word.partition("=")
@@ -107,7 +108,7 @@ def _location(text: str, mounts: Mounts) -> str:
     if separator:
         text = _below_mount(text, scheme, rest, mounts)
     if not text:
-        raise CommandError("an end is empty; name a directory or s3://bucket/prefix/")
+        raise CommandError("SOURCE or DESTINATION is empty; name a directory or s3://bucket/prefix/")
     path = os.path.realpath(text)
     try:
         path.encode()

@@ -22,7 +22,7 @@ LedgerOption = Annotated[
     str, typer.Option(help="The directory of the ledger; default: fanout in XDG_STATE_HOME or ~/.local/state")
 ]
 WorkOption = Annotated[
-    str, typer.Option(metavar="S3", help="s3://bucket/prefix/ of the ledger, which several machines may share")
+    str, typer.Option(metavar="S3", help="s3://bucket/prefix/ for the ledger; machines that share it take turns")
 ]
 S3Option = Annotated[str, typer.Option(help="URL of an S3 server; default: AWS_ENDPOINT_URL_S3, or AWS's")]
 NameOption = Annotated[str, typer.Option(help="The run's id; default: the mode and the time")]

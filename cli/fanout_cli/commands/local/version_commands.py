@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from fanout_cli.commands.common_options import JsonOption
@@ -14,12 +16,16 @@ from fanout_cli.commands.local.options import (
     here_command,
     options_of,
 )
-from fanout_cli.commands.versions_command import TreeArgument, VersionArgument
+from fanout_cli.commands.versions_command import VersionArgument
+
+TreeHereArgument = Annotated[
+    str, typer.Argument(metavar="DESTINATION", help="The published tree: a directory, or efs://NAME/path with --mount")
+]
 
 
 @at_a_ledger
 def versions(
-    destination: TreeArgument,
+    destination: TreeHereArgument,
     mount: MountHereOption = None,
     where: WhereHere = NEWEST,
     json_output: JsonOption = False,
@@ -41,7 +47,7 @@ def versions(
 
 @at_a_ledger
 def rollback(
-    destination: TreeArgument,
+    destination: TreeHereArgument,
     version: VersionArgument = None,
     mount: MountHereOption = None,
     where: WhereHere = NEWEST,

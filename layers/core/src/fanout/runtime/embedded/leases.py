@@ -21,7 +21,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from msgspec import Struct
@@ -54,6 +53,8 @@ class Leases(Struct, frozen=True):
 
     def is_held(self, run_id: str) -> bool:
         """Whether the lease of a run is there, and not too old."""
+        from email.utils import parsedate_to_datetime
+
         try:
             headers = self.client.head_object(self.bucket, self.key_of(run_id)).headers
         except NotFound:
