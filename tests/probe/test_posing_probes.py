@@ -153,6 +153,18 @@ def test_an_inode_that_was_given_to_another_directory_is_not_the_probes(mount: P
     assert (mount / "his" / OWN / "deep/thesis").is_file()
 
 
+def test_no_experiment_writes_into_one_that_got_the_number_of_its_inode(mount: Path) -> None:
+    world = probe(mount)
+    world.open("p")
+    shutil.rmtree(mount / "his" / OWN)
+    victim = private(mount)
+    note = world.ledger("p").read_json("probe-directory.json")
+    world.ledger("p").write_json("probe-directory.json", {**note, "inode": str(inode_of(victim))})
+    renamed(mount, "payroll", OWN)()
+    world.experiment("p", 0, 0)
+    assert sorted(os.listdir(mount / "his" / OWN)) == ["deep"]
+
+
 def test_a_second_attempt_finds_its_own_directory_by_the_note(mount: Path) -> None:
     world = probe(mount)
     world.open("p")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 
-from fanout.adapters.posix.fencing.own import NotOursError, against, is_marked
+from fanout.adapters.posix.fencing.own import REUSED, NotOursError, against, against_marked
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.removal import remove_directory
 from fanout.model.errors import ItemError
@@ -51,8 +51,8 @@ def remove_noted(
         """Before each pass; the mark goes in the last one."""
         found = os.fstat(directory)
         said = problem(found)
-        if not said and not proven and not any(not against(found, one) and is_marked(directory, one) for one in made):
-            said = "is another directory than the run made, with the number of its inode"
+        if not said and not proven and all(against_marked(directory, one) for one in made):
+            said = REUSED
         if said:
             raise NotOursError(said)
         proven.append(directory)

@@ -26,6 +26,7 @@ from fanout.model.file_system import Staged
 
 # How the names of marks begin; they stay when copies have ended, and are removed last.
 MARK = "later-own-"
+REUSED = "is another directory than the run made, with the number of its inode"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -93,6 +94,15 @@ def against(found: os.stat_result, staged: Staged) -> str:
     if str(found.st_ino) != staged.inode:
         return f"is another directory than the run made{_whose(found)}"
     return against_owner(found, staged.owner)
+
+
+def against_marked(directory: int, staged: Staged) -> str:
+    """The same of an open directory, whose mark is looked for: a removed inode gives its number to another one.
+
+    Raises ``OSError``.
+    """
+    problem = against(os.fstat(directory), staged)
+    return problem or ("" if is_marked(directory, staged) else REUSED)
 
 
 def against_owner(found: os.stat_result, owner: int) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from fanout.adapters.posix.attributes import open_staged
 from fanout.adapters.posix.errors import DENIED, GONE, LEADS_AWAY, destination_error
 from fanout.adapters.posix.fencing.noted_removal import remove_noted
-from fanout.adapters.posix.fencing.own import against, against_owner, mark, owner_here
+from fanout.adapters.posix.fencing.own import against, against_marked, against_owner, mark, owner_here
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.held_directory import HeldDirectory
 from fanout.model.errors import ItemError
@@ -108,11 +108,12 @@ class PosixProbeDirectory:
         """Enter the probe's directory, and those below it, only where they are its own."""
         if not path.startswith(self._root):
             return
-        found = os.fstat(descriptor)
         if self._made is None:
             problem = "is not noted as this probe's"
+        elif path == self._root:
+            problem = against_marked(descriptor, self._made)
         else:
-            problem = against(found, self._made) if path == self._root else against_owner(found, self._made.owner)
+            problem = against_owner(os.fstat(descriptor), self._made.owner)
         if problem:
             raise ItemError(Reason.DESTINATION_CHANGED, f"/{path[:-1]} {problem}")
 
