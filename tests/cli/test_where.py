@@ -11,10 +11,13 @@ from botocore.exceptions import NoRegionError
 from typer.testing import CliRunner
 
 from fanout_cli.account import session_options
+from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
+from fanout_cli.runs.local_run import LocalOptions, local_runs
 from fanout_cli.stacks import aws_client_maker
-from tests.cli.conftest import GOOD, Aws
+from fanout_cli.terminal import Terminal
+from tests.cli.conftest import Aws
 
 
 def test_the_stack_may_come_from_the_environment(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,25 +96,23 @@ def test_a_local_stack_that_died_is_told_from_one_that_is_not_up(environment: ob
         assert (died.exit_code, "the local stack has died" in died.stderr) == (2, True)
 
 
-def test_a_local_run_beside_the_local_stack_says_how_to_use_it(
+def test_a_demonstration_beside_the_local_stack_says_how_to_use_it(
     environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fanout_cli.runs.local_run.read_up", lambda paths: {"pid": 1})
-    (tmp_path / "r.json").write_text(json.dumps(GOOD))
-    refused = CliRunner().invoke(app, ["local", "r.json", "--state", str(tmp_path)])
-    assert refused.exit_code == 1
-    assert "fanout start REQUEST.json --local`" in refused.stderr
+    with (
+        pytest.raises(LocalRunError, match="fanout start REQUEST"),
+        local_runs(LocalOptions({}), Terminal(), tmp_path),
+    ):
+        pass
 
 
-def test_control_c_of_a_local_run_says_what_stays(
+def test_control_c_of_a_demonstration_says_what_stays(
     environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fanout_cli.runs.local_run.local_runs", interrupted)
     monkeypatch.setattr("fanout_cli.demo.run_demo", interrupted)
-    (tmp_path / "r.json").write_text(json.dumps(GOOD))
-    for words in (["local", "r.json"], ["demo"]):
-        ended = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
-        assert (ended.exit_code, "what is copied stays" in ended.stderr) == (130, True)
+    ended = CliRunner().invoke(app, ["demo", "--state", str(tmp_path)])
+    assert (ended.exit_code, "copied files stay" in ended.stderr) == (130, True)

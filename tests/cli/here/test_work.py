@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,43 @@ def test_a_bucket_that_cannot_hold_the_ledger_is_named_before_anything_is_writte
     assert not ends[1].place.exists() and work.keys() == []
 
 
+class TakesNoWrites(BaseHTTPRequestHandler):
+    """A bucket as a stack's work bucket is for its users: listed and read, and written by nobody."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        empty = b"<ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>0</KeyCount></ListBucketResult>"
+        missing = b"<Error><Code>NoSuchKey</Code></Error>"
+        self._answer(*((200, empty) if "list-type=2" in self.path else (404, missing)))
+
+    def do_HEAD(self) -> None:
+        self._answer(200, b"")
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", "0")))
+        self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_the_bucket_of_a_stack_takes_no_ledger_and_the_sentence_says_so(here: Here, ends: tuple[End, End]) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), TakesNoWrites)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    words = ("--work", "s3://fanout-work/", "--s3-endpoint", f"http://127.0.0.1:{server.server_port}")
+    said = " ".join(here.run("copy", ends[0].text, ends[1].text, *words, status=2).stderr.split())
+    server.shutdown()
+    assert "s3://fanout-work/ takes no ledger" in said and "that of a stack takes only what its own functions" in said
+    assert not ends[1].place.exists() and "Traceback" not in said
+
+
 def test_a_run_is_watched_from_another_terminal(here: Here, ends: tuple[End, End]) -> None:
     first = here.begin("copy", ends[0].text, ends[1].text, *SLOWLY, "--name", "first")
     until(lambda: bool(ends[1].files().keys() & MANY.keys()), first)
@@ -119,7 +159,7 @@ def test_a_run_that_is_watched_goes_on_after_ctrl_c_and_ends_at_a_stop(here: Her
     first = here.begin("copy", ends[0].text, ends[1].text, *SLOWLY, "--name", "first")
     until(lambda: bool(ends[1].files().keys() & MANY.keys()), first)
     watching = here.begin("watch", "first")
-    with pytest.raises(Exception):  # noqa: B017
+    with pytest.raises(subprocess.TimeoutExpired):
         watching.wait(2.5)
     watching.send_signal(signal.SIGINT)
     assert "first was not stopped; come back: fanout local watch first" in said_by(watching)
