@@ -22,19 +22,19 @@ from tests.support.memory import MemoryTree
 
 # Of a run of one file: all requests of the state, and those in series.
 ONE_FILE = {
-    "PlanTransfer": (9, 3),
-    "CheckMount": (7, 5),
-    "ListOneSegment": (10, 8),
+    "PlanTransfer": (10, 3),
+    "CheckMount": (9, 6),
+    "ListOneSegment": (11, 9),
     "GatherSegments": (6, 4),
     "PartitionShards": (20, 4),
-    "CopyShard": (10, 5),
-    "FinishTree": (26, 5),
-    "SummariseTransfer": (34, 6),
+    "CopyShard": (11, 6),
+    "FinishTree": (29, 8),
+    "SummariseTransfer": (35, 6),
 }
 
 
 # Of the same run where it goes the short way: 18 in series.
-SHORT = {"PlanTransfer": (9, 3), "ShortWay": (32, 9), "SummariseTransfer": (34, 6)}
+SHORT = {"PlanTransfer": (10, 3), "ShortWay": (33, 10), "SummariseTransfer": (35, 6)}
 
 
 class Counted(World):

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from fanout.ledger.keys import FINISHED
+from fanout.deleting.deletions import DIRECTORIES_REMOVED
+from fanout.ledger.keys import WITHDRAWING
 from fanout.model.errors import InvalidRequest, Superseded
+from fanout.shards.finished_tree import FINISHED
 from tests.support.local_user import AttackedWorld, attacked, did, given_away, read_by_user, requested
 from tests.support.memory_store import MemoryStore
 from tests.support.nobody import NOBODY, as_nobody, open_directory
@@ -149,7 +151,9 @@ def test_the_last_state_that_writes_leaves_nothing_staged_where_the_backup_is_an
         world.run(asked(mode="sync"))
     assert world.done == [state]
     assert not list((mount / "out").glob(".fanout*")), "nothing that is half-written stays"
-    assert not world.ledger.is_marked(FINISHED), "another attempt must not find the work done"
+    mark = FINISHED if state == "FinishTree" else DIRECTORIES_REMOVED
+    for one in (mark, WITHDRAWING):
+        assert not world.ledger.has(one), "another attempt must not find the work done"
 
 
 def test_what_is_swapped_after_a_killed_attempt_gets_nothing_from_the_next(mount: Path) -> None:

@@ -97,7 +97,8 @@ def test_a_listing_without_time_goes_on_in_more_rounds_and_loses_nothing() -> No
     assert last["round"] > 2
     world.clock.step = 0.0
     world.copy_all()
-    finish_tree(world.context())
+    mapped = finish_tree(world.context())["round"]
+    assert finish_tree(world.context(), mapped=mapped)["done"]
     assert summarise_transfer(None, world.context())["status"] == "SUCCEEDED"
     assert contents(world.destination) == contents(world.source)
 
@@ -122,6 +123,7 @@ def test_a_shard_stops_before_its_deadline_and_hands_back_its_tail() -> None:
     assert 0 < first["cursor"] < 40
     world.copy_all()
     world.clock.step = 0.0
+    finish_tree(world.context())
     assert summarise_transfer(None, world.context())["status"] == "SUCCEEDED"
     assert contents(world.destination) == contents(world.source)
 

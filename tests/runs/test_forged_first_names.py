@@ -191,7 +191,7 @@ def test_an_attempt_that_links_while_another_one_ends_the_run_notes_no_failure(m
     for note in (mount / "out/.fanout-staging-run-1/later-placed").rglob("*"):
         if note.is_symlink():
             note.unlink()
-    world.ledger.mark(keys.FINISHED)
+    world.ledger.mark(keys.WITHDRAWING)
     context = world.context("FinishTree")
     plan, ledger = world.ledger.read_plan(), world.ledger
     links = [LinkRange(one.shard, one.copied_by, 0, 1) for one in links_of(ledger)]

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fanout.deleting.guard import Scope, refusal
 from fanout.ledger import keys
+from fanout.ledger.documents import Marker
 from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
@@ -29,6 +30,10 @@ class Deletions(Struct, frozen=True):
 
 
 DELETED_DIRECTORIES = ObjectKind("deleted-directories.json", Deletions, by=("BeginDeletion",))
+
+
+# RemoveDirectories has ended its work, and did not only give up the right to write.
+DIRECTORIES_REMOVED = ObjectKind("removed-directories.json", Marker, by=("RemoveDirectories",))
 
 
 class ListedExtras(Struct, frozen=True):
@@ -90,6 +95,14 @@ def not_moved(plan: Plan, deleted: ShardResult, proven: Count | None) -> RunErro
     if not plan.moves or sum(deleted.results.values(), Count()) == proven:
         return None
     return RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
+
+
+def not_removed(ledger: Ledger) -> RunError | None:
+    """The error of a run that began a deletion which RemoveDirectories did not end."""
+    ledger = ledger_of_deletion(ledger)
+    if not ledger.has(DELETED_DIRECTORIES) or ledger.is_marked(DIRECTORIES_REMOVED):
+        return None
+    return RunError(INFRASTRUCTURE, "RemoveDirectories did not end what was to be deleted: retry")
 
 
 def entries_that_stayed(ledger: Ledger) -> Iterator[Outcome]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from fanout.deleting.delete_shard import outcome_of
-from fanout.deleting.deletions import deleted_directories, deleted_files, deletion_shards
+from fanout.deleting.deletions import DIRECTORIES_REMOVED, deleted_directories, deleted_files, deletion_shards
 from fanout.deleting.missing_at_source import LookAtSource, look_at_copy, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
@@ -34,7 +34,7 @@ from fanout.shards.record import write_outcomes
 from fanout.shards.shard_results import shard_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import clear, has_left_source, is_finished, withdraw, withdraw_from_source
+from fanout.turns.withdrawal import clear, has_left, has_left_source, withdraw, withdraw_from_source
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -49,18 +49,19 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    leave, has_left = (withdraw_from_source, has_left_source) if plan.moves else (withdraw, is_finished)
-    if broken or has_left(ledger) or _deletes_nothing(plan, ledger):
+    leave, left = (withdraw_from_source, has_left_source) if plan.moves else (withdraw, has_left)
+    if broken or left(ledger):
         leave(plan, context)
         return _NOTHING_LEFT
     try:
-        answer = _remove_directories(plan, context)
+        answer = _NOTHING_LEFT if _deletes_nothing(plan, ledger) else _remove_directories(plan, context)
     except Superseded as error:
-        if not has_left(ledger):  # by another attempt at the same time
+        if not left(ledger):  # by another attempt at the same time
             clear(context.deleted_from(plan), error)
             raise
         return _NOTHING_LEFT
     if answer["done"]:
+        ledger.mark(DIRECTORIES_REMOVED)
         leave(plan, context)
     return answer
 

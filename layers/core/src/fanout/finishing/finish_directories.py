@@ -27,9 +27,10 @@ _PASSABLE = stat.S_IRWXU
 
 
 class Position(Struct, frozen=True):
-    """How many files of directories one or several FinishTree have set."""
+    """How many files of directories one or several FinishTree have set, ``of`` so many: of others it says nothing."""
 
     files: int
+    of: int = 0
 
 
 DIRECTORIES_SET = ObjectKind("directories/set.json", Position, by=("FinishTree",), wave=ALONE)
@@ -52,7 +53,7 @@ def finish_directories(
     """
     ledger = context.ledger
     files = [MadeFile(key, rows) for key, rows in made.items()]
-    began_at = _files_set(ledger, position) if files else 0
+    began_at = _files_set(ledger, position, len(files)) if files else 0
     failures: list[Unset] = []
     number = began_at
     closed = began_at > 0  # what another task saw is not known here
@@ -73,13 +74,13 @@ def finish_directories(
     if failures:
         ledger.write_rows(keys.directory_failures_key(context.nonce), map(to_builtins, failures))
     if files:
-        ledger.write(position, Position(number))
+        ledger.write(position, Position(number, len(files)))
     return number - began_at, finished
 
 
-def _files_set(ledger: Ledger, position: ObjectKind[Position]) -> int:
+def _files_set(ledger: Ledger, position: ObjectKind[Position], files: int) -> int:
     found = ledger.find(position)
-    return found.files if found else 0
+    return found.files if found and found.of == files else 0
 
 
 def settable_at_once(made: MadeDirectory) -> bool:

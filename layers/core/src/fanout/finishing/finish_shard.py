@@ -28,7 +28,7 @@ from fanout.ports.tree import ReadTree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.proven_places import ProvenPlaces
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import is_finished, was_finished
+from fanout.turns.withdrawal import had_left, has_left
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 
@@ -59,7 +59,7 @@ def finish_shard(shard: FinishShard, context: Context) -> Json:
     try:
         return {"done": go_on_with(shard, context)}
     except Superseded:
-        if not is_finished(context.ledger):  # by another attempt at the same time
+        if not has_left(context.ledger):  # by another attempt at the same time
             raise
         return {"done": True}
 
@@ -72,7 +72,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
     """Finish what the ledger does not show as done; whether that is all. Raises ``Transient``, ``Superseded``."""
     ledger = context.ledger
     progress = progress_of(shard, ledger)
-    if progress.done or was_finished(ledger):
+    if progress.done or had_left(ledger):
         return True
     plan = ledger.read_plan()
     deadline = context.deadline()

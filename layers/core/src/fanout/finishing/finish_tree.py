@@ -31,10 +31,11 @@ from fanout.model.document import Json
 from fanout.model.errors import FanoutError, ItemError, Superseded
 from fanout.ports.tree import ReadTree
 from fanout.request.plan import Plan
+from fanout.shards.finished_tree import directory_files, is_whole, mark_finished, was_finished
 from fanout.shards.made_directories import made_directories, with_placed
 from fanout.shards.partitioned import LinkShard, is_partitioned, links_of
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import clear, is_finished, was_finished, withdraw
+from fanout.turns.withdrawal import clear, had_left, withdraw
 from fanout.work.context import Context
 from fanout.work.facts import Facts, asked
 from fanout.work.parallel import ahead
@@ -84,9 +85,9 @@ class _FinishFacts(Facts):
         return self._ledger.has(keys.phase_key("finish"))
 
     @asked
-    def finished(self) -> bool:
-        """Whether it ended."""
-        return was_finished(self._ledger)
+    def has_left(self) -> bool:
+        """Whether the run gives up its right to write."""
+        return had_left(self._ledger)
 
     @asked
     def plan(self) -> Plan:
@@ -177,8 +178,9 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
     try:
         return _finish_tree(context, deletes, mapped)
     except Superseded as error:
-        if not is_finished(context.ledger):  # by another attempt at the same time
-            clear(context.destination(context.ledger.read_plan()), error)
+        plan = context.ledger.read_plan()
+        if not was_finished(plan, context.ledger.now()):  # by another attempt at the same time
+            clear(context.destination(plan), error)
             raise
         return _answer(mapped, done=True)
 
@@ -195,9 +197,13 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     if not state.began:
         context.begin("finish")
     plan = state.plan
-    if state.finished:
-        withdraw(plan, context)
+    if is_whole(plan, ledger):
+        _close(plan, context, deletes or state.has_left)
+        if state.has_left:
+            withdraw(plan, context)
         return _answer(mapped, done=True)
+    if state.has_left:  # nothing can be finished any more, and nobody did
+        raise Superseded(ledger.run_id)
     deadline = context.deadline()
     last = state.last
     left = to_finish(plan, ledger) if last is None else None
@@ -218,7 +224,9 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
             if done:
                 last = next_round(last, plan, ledger)
                 done = last is None or not deadline.passed
+        done = done and _finish_undivided(context, plan, deadline)
     if done:
+        mark_finished(plan, directory_files(ledger), ledger)
         _close(plan, context, deletes)
     return _answer(mapped, done=done)
 
@@ -251,6 +259,18 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
     if not done and not files + names + directories:
         nothing_done("nothing could be finished", context)
     return done
+
+
+def _finish_undivided(context: Context, plan: Plan, deadline: Deadline) -> bool:
+    """Set the directories that are in no round: of copies that went on after somebody had the tree divided."""
+    ledger = context.ledger
+    number, divided = 0, set[str]()
+    while ledger.has(finish_round_key(number)):
+        groups = (group for shard in _read_round(number, ledger).shards for group in shard.directories)
+        divided.update(file.key for group in groups for file in group)
+        number += 1
+    made = {key: rows for key, rows in made_directories(ledger).items() if key not in divided}
+    return finish_directories(context, context.destination(plan), deadline, made)[1] if made else True
 
 
 @contextmanager

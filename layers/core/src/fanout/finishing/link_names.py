@@ -28,7 +28,7 @@ from fanout.shards.made_directories import SeenDirectory, take, write_places
 from fanout.shards.record import each_once, records, write_outcomes
 from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
-from fanout.turns.withdrawal import is_finished
+from fanout.turns.withdrawal import has_left
 from fanout.work.context import Context
 from fanout.work.other_mount import pinned_source
 from fanout.work.parallel import side_by_side
@@ -126,7 +126,7 @@ def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, tuple[
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
-            if problem.reason is Reason.DESTINATION_CHANGED and is_finished(linker.ledger):
+            if problem.reason is Reason.DESTINATION_CHANGED and has_left(linker.ledger):
                 # By another attempt, which linked the name and is removing the notes of what the run put there.
                 raise Superseded(linker.ledger.run_id) from error
             return Outcome.because(entry, problem.reason, problem.message, left_out=linker.left_out)

@@ -27,6 +27,7 @@ from fanout.model.location import Location
 from fanout.ports.turns import Turns
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
+from fanout.shards.finished_tree import was_finished
 from fanout.shards.partitioned import SHARDS
 from fanout.shards.round_records import round_of
 from fanout.work.parallel import side_by_side
@@ -119,6 +120,29 @@ TURNS: dict[str, Callable[[Location], bool]] = {
 }
 
 
+def _every_time(_event: Json, _ledger: Ledger) -> bool:
+    return True
+
+
+def _unless_broken(event: Json, _ledger: Ledger) -> bool:
+    """One that is handed an error only gives up the right to write."""
+    return not events.has_broken_off(event)
+
+
+def _in_its_own(_event: Json, ledger: Ledger) -> bool:
+    """A comparison inside the run has a list of shards of its own, which begins with BeginVerification."""
+    return not ledger.is_verification
+
+
+# The steps that come after FinishTree in a run that copies, and when each needs its mark that the tree is finished.
+# The others of that kind need what one of these wrote.
+AFTER_FINISH: dict[str, Callable[[Json, Ledger], bool]] = {
+    **dict.fromkeys(("BeginDeletion", "BeginVerification"), _every_time),
+    **dict.fromkeys(("RemoveDirectories", "PublishVersion"), _unless_broken),
+    **dict.fromkeys(("DigestShard", "VerifyShard"), _in_its_own),
+}
+
+
 def _check_segment(event: Json, ledger: Ledger) -> None:
     """Hold a segment against its round, as PlanTransfer, GatherSegments or BeginVerification wrote it."""
     segment = events.segment_of(event)
@@ -178,6 +202,19 @@ def check_part(event: Json, ledger: Ledger) -> None:
     check = PARTS.get(event["step"])
     if check is not None:
         check(event, ledger)
+
+
+def check_finished(event: Json, ledger: Ledger) -> None:
+    """Raise ``InvalidRequest`` for a step that comes after FinishTree, before that has finished the tree of the run."""
+    step = event["step"]
+    needs = AFTER_FINISH.get(step)
+    if needs is None or not needs(event, ledger):
+        return
+    whole = ledger.whole_run()
+    plan = whole.read_plan()
+    if plan.request.course.copies and not was_finished(plan, whole):
+        problem = f"{step} comes after FinishTree, which has not finished the tree of {ledger.run_id}"
+        raise InvalidRequest("step", problem, events.FROM_MACHINE)
 
 
 def check_turn(step: str, ledger: Ledger, turns: Turns | None) -> None:

@@ -6,6 +6,7 @@
 | is another one     | plan.json names another run                                | ``LedgerBroken`` |
 | has ended          | summary.json is there, of a run that was not skipped       | ``InvalidRequest`` |
 | has no such step   | plan.json, and the tables of ``belongs``                   | ``InvalidRequest`` |
+| is not as far      | plan.json and fencing/finished.json (``belongs``)          | ``InvalidRequest`` |
 | lost its turn      | the lists of writers in ``locks/``: a later run took it    | ``Superseded``   |
 
 All are looked for while the task begins to read, so that nothing waits for it: a tree is opened, and the ledger is
@@ -23,7 +24,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from fanout.flow.belongs import PARTS, TURNS, check_course, check_part, check_turn
+from fanout.flow.belongs import AFTER_FINISH, PARTS, TURNS, check_course, check_finished, check_part, check_turn
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -55,7 +56,7 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
         _check_kept(event, context)
         yield context
         return
-    with ThreadPoolExecutor(5, thread_name_prefix="own") as pool:
+    with ThreadPoolExecutor(6, thread_name_prefix="own") as pool:
         plan = pool.submit(_found, ledger, keys.PLAN)
         ended = pool.submit(_has_ended, ledger)
         part = pool.submit(check_part, event, ledger) if step in PARTS else None
@@ -74,6 +75,8 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
                 part.result()
             if turn is not None:
                 turn.result()
+            if finished is not None:
+                finished.result()
 
         def check() -> None:
             is_at_work()
@@ -93,6 +96,7 @@ def of_a_run_at_work(event: Json, context: Context) -> Iterator[Context]:
 
         held = ledger.of_store(lambda store: HeldStore(store, check, note, (ledger.prefix + keys.PLAN, plan)))
         turn = pool.submit(check_turn, step, held, context.turns) if step in TURNS else None
+        finished = pool.submit(check_finished, event, held) if step in AFTER_FINISH else None
         try:
             yield replace(context, ledger=held, ends=_held_ends(context.ends, check))
         except (LedgerBroken, Superseded):
@@ -111,6 +115,7 @@ def _check_kept(event: Json, context: Context) -> None:
         raise _ended(ledger)
     check_course(event["step"], ledger.read_plan())
     check_part(event, ledger)
+    check_finished(event, ledger)
     check_turn(event["step"], ledger, context.turns)
 
 

@@ -111,7 +111,7 @@ SHORT_SHARD = Overhead(gets=3, puts=5)
 # Less of such a run where the destination is a bucket, and where no index is left.
 SHORT_TO_BUCKET, SHORT_NO_INDEX = Overhead(gets=-8, puts=-5), Overhead(gets=-3, puts=-7)
 # Requests of these functions that wait for one another (tests/flow/test_requests.py), and the phases that they are.
-IN_SERIES = {"PlanTransfer": 3, "ShortWay": 9, "SummariseTransfer": 6}
+IN_SERIES = {"PlanTransfer": 3, "ShortWay": 10, "SummariseTransfer": 6}
 _PHASES = {"PlanTransfer": "plan", "ShortWay": "list", "SummariseTransfer": "summarise"}
 # Chosen: seconds of the functions around the Maps, each round's two and the seven others.
 SMALL_SECONDS = 60.0

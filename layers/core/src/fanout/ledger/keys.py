@@ -72,17 +72,20 @@ COPIED = ObjectKind("pacing/copied.json", Moment, by=("PaceCopy",), sealed=False
 # The decisions of one PaceCopy.
 decisions_key = RowsKind(DECISIONS + "{at}-{nonce}.jsonl", by=("PaceCopy",), sealed=False, area="pacing/*")
 
-# Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
+# Marks: earlier writers can write no more; this run begins to give up its right to write; it can write no more.
+# That all is in place is another one, which FinishTree alone writes: ``shards.finished_tree``.
 FENCED = ObjectKind("fencing/fenced.json", Marker, by=("CheckMount",), wave=ALONE, area="fencing/*fenced*")
-FINISHED = ObjectKind("fencing/finished.json", Marker, by=WITHDRAWERS, wave=AFTER_RECORDS)
-WITHDRAWN = ObjectKind("fencing/withdrawn.json", Marker, by=WITHDRAWERS)
+WITHDRAWING = ObjectKind(
+    "fencing/withdrawing.json", Marker, by=WITHDRAWERS, wave=AFTER_RECORDS, area="fencing/withdraw*"
+)
+WITHDRAWN = ObjectKind("fencing/withdrawn.json", Marker, by=WITHDRAWERS, area="fencing/withdraw*")
 # The directory that the run stages in.
 STAGED = ObjectKind("fencing/staged.json", Staged, by=("CheckMount",), area="fencing/*staged.json")
 # The same at the source of a move. A pattern each for both ends: the policy of ShortWay is as long as it may be.
 SOURCE_FENCED = ObjectKind(
     "fencing/source-fenced.json", Marker, by=("CheckMount",), wave=ALONE, area="fencing/*fenced*"
 )
-SOURCE_FINISHED = ObjectKind("fencing/source-finished.json", Marker, by=WITHDRAWERS, short=False)
+SOURCE_WITHDRAWING = ObjectKind("fencing/source-withdrawing.json", Marker, by=WITHDRAWERS, short=False)
 SOURCE_WITHDRAWN = ObjectKind("fencing/source-withdrawn.json", Marker, by=WITHDRAWERS, short=False)
 SOURCE_STAGED = ObjectKind("fencing/source-staged.json", Staged, by=("CheckMount",), area="fencing/*staged.json")
 

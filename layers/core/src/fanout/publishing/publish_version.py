@@ -34,7 +34,8 @@ from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.publishing.version_directories import note_directories, note_missing
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
-from fanout.turns.withdrawal import is_finished, withdraw
+from fanout.shards.finished_tree import is_whole
+from fanout.turns.withdrawal import has_left, withdraw
 from fanout.work.context import Context
 
 # Chosen: more than this many runs do not end between two looks.
@@ -51,7 +52,7 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    if broken or is_finished(ledger):
+    if broken or has_left(ledger):
         withdraw(plan, context)
         return {"done": True}
     try:
@@ -60,7 +61,7 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
         ledger.note(keys.PUBLISH, [str(error)])
         done = True
     except Superseded:
-        if not is_finished(ledger):  # by another attempt at the same time
+        if not has_left(ledger):  # by another attempt at the same time
             raise
         return {"done": True}
     if done:
@@ -191,6 +192,8 @@ def _seal(plan: Plan, context: Context) -> None:
 def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
     """The books of a run that has neither failures nor differences; else ``None``."""
     failures: list[Outcome] = []
+    if not is_whole(plan, ledger):
+        return None
     found = run_books(ledger, None, lambda outcome, phase: failures.append(outcome), "copy")
     verification = verification_of(plan, ledger, found, None)
     differences = verification.verified.differences + len(verification.failures) if verification else 0

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from fanout.books.ending import Ending
 from fanout.books.summary_document import Status
 from fanout.deleting import deletions
-from fanout.model.errors import RunError
+from fanout.model.errors import INFRASTRUCTURE, RunError
 from fanout.publishing import publish_version
+from fanout.shards.finished_tree import is_whole
 from fanout.summary.run_facts import RunFacts
 
 
@@ -24,6 +25,16 @@ def ending_of(facts: RunFacts) -> Ending:
     return ending
 
 
+def _not_finished(facts: RunFacts) -> RunError | None:
+    if not facts.plan.request.course.copies or is_whole(facts.plan, facts.ledger):
+        return None
+    return RunError(INFRASTRUCTURE, "FinishTree did not finish all that was copied: retry")
+
+
+def _not_removed(facts: RunFacts) -> RunError | None:
+    return deletions.not_removed(facts.ledger)
+
+
 def _not_published(facts: RunFacts) -> RunError | None:
     return publish_version.not_published(facts.plan, facts.published, facts.ledger)
 
@@ -34,4 +45,4 @@ def _not_moved(facts: RunFacts) -> RunError | None:
 
 
 # The order is a contract. A run that broke off, or has failures, is not asked whether it brought about its purpose.
-ENDINGS: tuple[Callable[[RunFacts], RunError | None], ...] = (_not_published, _not_moved)
+ENDINGS: tuple[Callable[[RunFacts], RunError | None], ...] = (_not_finished, _not_removed, _not_published, _not_moved)

@@ -18,9 +18,9 @@ from fanout.work.context import Context
 def withdraw(plan: Plan, context: Context) -> None:
     """Remove the run's staging directory, for the last state that writes to the destination.
 
-    Noted before, so that an attempt that comes after finds nothing left to write, and after, for SummariseTransfer.
+    Noted before, so that an attempt that comes after begins nothing, and after, for SummariseTransfer.
     """
-    context.ledger.mark(keys.FINISHED)
+    context.ledger.mark(keys.WITHDRAWING)
     files = context.destination_files(plan)
     left = files.finish() if files is not None else ()
     if left:
@@ -44,7 +44,7 @@ def withdraw_from_source(plan: Plan, context: Context) -> None:
     A function that does not see the source leaves the directory to the next run.
     """
     ledger = context.ledger.whole_run()
-    ledger.mark(keys.SOURCE_FINISHED)
+    ledger.mark(keys.SOURCE_WITHDRAWING)
     files = context.source_files(plan)
     left = files.finish() if files is not None else ()
     if left:
@@ -54,17 +54,20 @@ def withdraw_from_source(plan: Plan, context: Context) -> None:
 
 def has_left_source(ledger: Ledger) -> bool:
     """Whether a move has deleted at its source all that it will, by this attempt or another."""
-    return ledger.whole_run().now().is_marked(keys.SOURCE_FINISHED)
+    return ledger.whole_run().now().is_marked(keys.SOURCE_WITHDRAWING)
 
 
-def was_finished(ledger: Ledger) -> bool:
-    """The same as the ledger was when it was first read: true is true, and false only repeats what is done."""
-    return ledger.is_marked(keys.FINISHED)
+def had_left(ledger: Ledger) -> bool:
+    """The same of the destination as the ledger was when it was first read: false only repeats what is done."""
+    return ledger.is_marked(keys.WITHDRAWING)
 
 
-def is_finished(ledger: Ledger) -> bool:
-    """Whether all that the run writes to the destination is there, by this attempt or another."""
-    return ledger.now().is_marked(keys.FINISHED)
+def has_left(ledger: Ledger) -> bool:
+    """Whether the run gives up its right to write to the destination, by this attempt or another.
+
+    It says nothing of what is done: of that the mark of FinishTree does (``shards.finished_tree``).
+    """
+    return ledger.now().is_marked(keys.WITHDRAWING)
 
 
 def owes_nothing(plan: Plan, ledger: Ledger) -> bool:
