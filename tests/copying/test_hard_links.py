@@ -23,6 +23,7 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.shards.finished_tree import FINISHED
 from fanout.shards.partitioned import links_of
 from fanout.shards.record import records
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -176,7 +177,7 @@ def test_a_repeated_finish_changes_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         assert finish_tree(world.context(), deletes=True)["done"]
         assert linked(world) == 3
-    for key in list(world.ledger.keys("outcomes/shards/links-")):
+    for key in [*world.ledger.keys("outcomes/shards/links-"), FINISHED]:
         del world.store._objects[world.ledger.prefix + key]  # type: ignore[attr-defined]
     assert finish_tree(world.context(), deletes=True)["done"]
     assert linked(world) == 3

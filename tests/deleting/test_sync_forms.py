@@ -14,6 +14,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from tests.support.flow import World
@@ -75,6 +76,7 @@ def held(world: World) -> set[str]:
 def delete(world: World) -> Json:
     for shard in deletions(world):
         assert delete_shard(shard, world.context())["done"]
+    assert remove_directories(world.context())["done"]
     return world.end()
 
 
@@ -83,7 +85,7 @@ def begun(world: World, request: Json = TO_S3) -> World:
     following = world.next_run("run-2")
     following.list_all(following.plan(request))
     following.copy_all()
-    finish_tree(following.context())
+    finish_tree(following.context(), deletes=True)
     begin_deletion(following.context())
     following.source.close()
     return following

@@ -152,8 +152,8 @@ def test_the_last_state_that_writes_leaves_nothing_staged_where_the_backup_is_an
     assert world.done == [state]
     assert not list((mount / "out").glob(".fanout*")), "nothing that is half-written stays"
     mark = FINISHED if state == "FinishTree" else DIRECTORIES_REMOVED
-    for one in (mark, WITHDRAWING):
-        assert not world.ledger.has(one), "another attempt must not find the work done"
+    for kind in (mark, WITHDRAWING):
+        assert not world.ledger.has(kind), "another attempt must not find the work done"
 
 
 def test_what_is_swapped_after_a_killed_attempt_gets_nothing_from_the_next(mount: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fanout.facts import tuning
+from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError
@@ -150,6 +151,7 @@ def test_tails_twice_and_kills_leave_the_same(mounts: TwoMounts, monkeypatch: py
         assert len(read_checksums(keys.destination_id(shard.id), mounts.world.ledger)) == shard.entries
     before = inodes(mounts)
     mounts.copy_all()
+    assert finish_tree(mounts.destination())["done"]
     assert mounts.end()["status"] == "SUCCEEDED"
     after = inodes(mounts)
     assert {int(name[1:]) for name in before if name[1:].isdigit() and before[name] == after[name]} == set(
