@@ -159,6 +159,28 @@ def test_the_server_is_asked_again_where_the_clients_cache_may_be_old(
     assert len(calls) == asked
 
 
+@pytest.mark.parametrize(
+    ("is_removed", "reason"), [(False, Reason.SOURCE_CHANGED), (True, Reason.SOURCE_VANISHED)], ids=["replaced", "gone"]
+)
+def test_an_inode_that_the_server_lost_has_vanished_only_where_its_name_has(
+    root: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch, is_removed: bool, reason: Reason
+) -> None:
+    write(tree, "file", b"0123456789")
+    [entry] = list(tree.list(Segment("s")))
+    source = tree.open(entry)
+    if is_removed:
+        (root / "tree/file").unlink()
+
+    def stale(*_: object) -> bytes:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(os, "pread", stale)
+    with pytest.raises(ItemError) as caught:
+        source.read(0, 10)
+    source.close()
+    assert caught.value.reason is reason
+
+
 def test_attributes_of_what_is_not_open_can_not_be_asked_for() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         refresh_attributes(-5)

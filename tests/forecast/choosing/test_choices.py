@@ -121,6 +121,8 @@ def test_what_became_of_it_names_the_phase_that_was_off() -> None:
     predicted, actual = {"copy": 600.0, "list": 30.0}, {"copy": 900.0, "list": 20.0}
     after = reached(finish, NOW + 14_400, NOW + 13_200, predicted, actual, whole=True)
     assert after.reached and "20m before" in after.outcome and "copy took 300 s more than predicted" in after.outcome
+    in_time = reached(finish, NOW + 14_400, NOW + 14_400.6, predicted, actual, whole=True)
+    assert in_time.reached and "just in time" in in_time.outcome
     late = reached(finish, NOW + 14_400, NOW + 15_000, predicted, actual, whole=True)
     assert late.reached is False and "10m after" in late.outcome
     part = reached(finish, NOW + 14_400, NOW + 13_200, predicted, actual, whole=False)

@@ -36,7 +36,7 @@ MAY_PASS = STALE | {errno.EIO, errno.EREMOTEIO, errno.ETIMEDOUT, errno.EINTR, er
 _SOURCE = {
     errno.ENOENT: Reason.SOURCE_VANISHED,
     errno.ENOTDIR: Reason.SOURCE_VANISHED,
-    errno.ESTALE: Reason.SOURCE_VANISHED,
+    errno.ESTALE: Reason.SOURCE_CHANGED,  # removed or replaced: only a look at the name tells which
     errno.ELOOP: Reason.SOURCE_CHANGED,
     errno.EXDEV: Reason.LINK_OUTSIDE,
     errno.EACCES: Reason.SOURCE_DENIED,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 
 from msgspec.structs import replace
 
-from fanout.adapters.posix.errors import source_error
+from fanout.adapters.posix.errors import STALE, source_error
 from fanout.adapters.posix.listing.stats import attributes_of
 from fanout.model.entry import MARGIN_NS, Entry, Kind
 from fanout.model.errors import ItemError
@@ -45,8 +45,15 @@ def is_as_followed(found: os.stat_result, entry: Entry) -> bool:
     return found.st_ctime_ns <= entry.changed_ns and is_as_listed(found, replace(entry, changed_ns=found.st_ctime_ns))
 
 
+def _never() -> bool:
+    return False
+
+
 class FileSource:
-    """The ``Source`` of a file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
+    """The ``Source`` of a file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed.
+
+    ``is_gone`` asks the server whether nothing has the name of the file any more.
+    """
 
     def __init__(
         self,
@@ -54,8 +61,10 @@ class FileSource:
         entry: Entry,
         monotonic: Callable[[], float] = time.monotonic,
         is_same: Callable[[os.stat_result, Entry], bool] = is_as_listed,
+        is_gone: Callable[[], bool] = _never,
     ) -> None:
         self._entry = entry
+        self._is_gone = is_gone
         self._is_same = is_same
         self._monotonic = monotonic
         self._opened_at = monotonic()
@@ -71,7 +80,7 @@ class FileSource:
         try:
             found = os.fstat(self._descriptor)
         except OSError as error:
-            raise source_error("stat", error) from error
+            raise self._failed("stat", error) from error
         if not self._is_same(found, self._entry):
             raise ItemError(Reason.SOURCE_CHANGED, "size, mtime, ctime, kind or inode is not what was listed")
         return found
@@ -83,7 +92,7 @@ class FileSource:
             try:
                 block = os.pread(self._descriptor, wanted, offset)
             except OSError as error:
-                raise source_error("read", error) from error
+                raise self._failed("read", error) from error
             moved(FILES)
             if len(block) == wanted and not blocks:
                 return block
@@ -116,7 +125,7 @@ class FileSource:
         try:
             return os.lseek(self._descriptor, offset, os.SEEK_HOLE)
         except OSError as error:
-            raise source_error("seek", error) from error
+            raise self._failed("seek", error) from error
 
     def confirm(self, crc64nvme: int | None) -> None:
         """See ``ports.tree.Source``; a file system keeps no checksum, so the inode's attributes decide."""
@@ -126,8 +135,13 @@ class FileSource:
             try:
                 refresh_attributes(self._descriptor)
             except OSError as error:
-                raise source_error("stat", error) from error
+                raise self._failed("stat", error) from error
         self._pinned()
+
+    def _failed(self, operation: str, error: OSError) -> ItemError:
+        if error.errno in STALE and self._is_gone():
+            return ItemError(Reason.SOURCE_VANISHED, "the file is no longer there")
+        return source_error(operation, error)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -173,10 +187,13 @@ class DirectorySource(WholeSource):
         return b""
 
 
-def open_source(directory: int, name: str, entry: Entry) -> FileSource | LinkSource | DirectorySource:
+def open_source(
+    directory: int, name: str, entry: Entry, is_gone: Callable[[], bool]
+) -> FileSource | LinkSource | DirectorySource:
     """The entry opened by its kind; of a directory, ``directory`` is its own descriptor."""
     if entry.kind is Kind.DIRECTORY:
         return DirectorySource(directory)
     if entry.kind is Kind.SYMLINK:
         return LinkSource(directory, name, entry)
-    return FileSource(os.open(name, FILE_FLAGS | os.O_NOFOLLOW, dir_fd=directory), entry)
+    descriptor = os.open(name, FILE_FLAGS | os.O_NOFOLLOW, dir_fd=directory)
+    return FileSource(descriptor, entry, is_gone=is_gone)

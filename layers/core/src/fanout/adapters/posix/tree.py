@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from fanout.adapters.posix.attributes import apply_link_attributes, group_by_place
 from fanout.adapters.posix.deletion import delete_listed
@@ -90,11 +91,21 @@ class PosixTree(PosixFileSystem):
 
     def _open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
         parent, separator, name = (self._root + entry.path).rpartition("/")
+        is_gone = partial(self._is_gone, entry.path)
         if self._follow and entry.kind is Kind.FILE:
             with self._directories.hold(self._root) as root:
-                return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry, is_same=is_as_followed)
+                descriptor = open_beneath(root, entry.path, FILE_FLAGS)
+                return FileSource(descriptor, entry, is_same=is_as_followed, is_gone=is_gone)
         with self._directories.hold(parent + separator) as directory:
-            return open_source(directory, name, entry)
+            return open_source(directory, name, entry, is_gone)
+
+    def _is_gone(self, path: str) -> bool:
+        """Whether the server, asked anew, has nothing of that name; not where it cannot be asked."""
+        self._directories.renew(parent_of(self._root + path))
+        try:
+            return self.find(path) is None
+        except ItemError:
+            return False
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
         attributes = self._allowed.of(attributes, is_directory=False, own=self._token.owner_of_all)

@@ -144,9 +144,10 @@ def reached(
     finish: Finish, at: float, ended: float, predicted: Mapping[str, float], actual: Mapping[str, float], *, whole: bool
 ) -> Finish:
     """The outcome: when the run ended, whether everything was done by then, and the phase that made it so."""
-    early, off = at - ended, {name: took - predicted.get(name, 0.0) for name, took in actual.items()}
+    # Told to the second, as both are.
+    early, off = int(at) - int(ended), {name: took - predicted.get(name, 0.0) for name, took in actual.items()}
     phase = max(off, key=lambda name: abs(off[name]), default="")
-    margin = f"{length_text(abs(early))} {'before' if early >= 0 else 'after'} {utc(at)}"
+    margin = f"{length_text(abs(early))} {'before' if early > 0 else 'after'} {utc(at)}" if early else "just in time"
     why = f"; {phase} took {_apart(off[phase])} than predicted" if phase else ""
     left = "" if whole else ", with work left"
     outcome = f"ended at {utc(ended)}{left}, {margin}; {finish.predicted_end} was predicted{why}"
