@@ -42,6 +42,10 @@ ONLY_ALL: Final = {
     "tests/e2e/test_budget.py": "tests/runs/test_max_dollars.py",
     "tests/e2e/test_certificates.py": "tests/cli/certificates/test_certificates.py",
     f"{_DOCUMENTED}::test_the_pages_for_a_first_copy_do_what_they_say": "tests/docs/test_commands.py",
+    # It waits for the end of a lease; the lease alone, with a shorter one.
+    "tests/cli/here/test_work.py::test_a_run_that_was_killed_is_stopped_and_retried_when_its_lease_has_ended": (
+        "tests/embedded/test_leases.py"
+    ),
     # Each run of tests/e2e/test_stack.py is under the roles of the stack too, call by call.
     "tests/e2e/test_permissions.py": "tests/functions/test_roles.py",
     "tests/e2e/test_overwrite_options.py": "tests/runs/test_backup.py",

@@ -16,6 +16,7 @@ from fanout.ledger.run_places import LOCKS, run_prefix
 from fanout.model.errors import NotFound
 from fanout.model.location import S3Location, parse_location
 from fanout.request.course import Mode
+from fanout.runtime.embedded.leases import LEASE_SECONDS
 from fanout.runtime.embedded.machine import LedgerPlace, S3Here, ledger_in_bucket, ledger_in_directory
 from fanout_cli.account import stated
 from fanout_cli.command_error import CommandError
@@ -127,6 +128,13 @@ class HereLedger:
         plan = self.read(run_id, PLAN)
         execution = plan["origin"]["execution"] if plan and plan.get("origin") else execution_of(run_id)
         return self.executions.running(execution)
+
+    def refuse_at_work(self, run_id: str) -> None:
+        """Raise ``CommandError`` for a run that is at work."""
+        if self.is_at_work(run_id):
+            killed = "" if self.bucket is None else f" (one that was killed counts for {LEASE_SECONDS:.0f} s more)"
+            follow, end = (f"fanout local {verb} {run_id}{self.words}" for verb in ("watch", "stop"))
+            raise CommandError(f"{run_id} is still at work{killed}; follow it: {follow}; or stop it: {end}")
 
     def asked(self, run_id: str) -> Any:
         """The request of a run as it came; ``None`` without one."""

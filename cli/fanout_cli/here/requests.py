@@ -55,8 +55,7 @@ def of_file(document: Any, mounts: Sequence[str]) -> tuple[Any, list[str]]:
 def request_from_here(ledger: HereLedger, run: str) -> dict[str, Any]:
     """The request that copies what a verification of this machine found. Raises ``CommandError``."""
     run_id = ledger.found(run)
-    if ledger.is_at_work(run_id):
-        raise CommandError(f"{run_id} is still at work; follow it: fanout local watch {run_id}{ledger.words}")
+    ledger.refuse_at_work(run_id)
     return copy_of_found(
         EndedVerification(
             run_id,

@@ -13,7 +13,6 @@ from fanout.books.summary_document import Status
 from fanout.ledger.objects import START_AGAIN
 from fanout.model.errors import InvalidRequest
 from fanout.runtime.embedded.engine import Ended
-from fanout_cli.command_error import CommandError
 from fanout_cli.here.ends import in_paths
 from fanout_cli.here.ledger import HereLedger
 from fanout_cli.runs.advice import next_step_of, stopped_step_of
@@ -66,8 +65,7 @@ def say_report(
 ) -> RunResult:
     """Print the end of a run that is named, or of the newest one. Raises ``CommandError`` while it is at work."""
     run_id = ledger.found(run)
-    if ledger.is_at_work(run_id):
-        raise CommandError(f"{run_id} is still at work; follow it: fanout local watch {run_id}{ledger.words}")
+    ledger.refuse_at_work(run_id)
     summary = ledger.summary(run_id)
     ended = Ended("ABORTED") if summary is None else Ended(_STATUS.get(summary["status"], "FAILED"))
     result = result_here(ledger, run_id, ended)

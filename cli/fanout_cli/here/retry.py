@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fanout.ledger.keys import PLAN
-from fanout_cli.command_error import CommandError
 from fanout_cli.here.ledger import HereLedger
 from fanout_cli.runs.advice import changes_of, request_of_retry
 
@@ -14,8 +13,7 @@ from fanout_cli.runs.advice import changes_of, request_of_retry
 def retried(ledger: HereLedger, run: str | None, changes: Sequence[str], *, again: bool) -> tuple[Any, dict[str, Any]]:
     """The request, and the one that names its ends. Raises ``CommandError`` for a run that is at work, or not there."""
     run_id = ledger.found(run)
-    if ledger.is_at_work(run_id):
-        raise CommandError(f"{run_id} is still at work; wait for its end, or: fanout local stop {run_id}{ledger.words}")
+    ledger.refuse_at_work(run_id)
     planned = ledger.read(run_id, PLAN) is not None
     other = changes_of(changes)
 

@@ -11,13 +11,15 @@ from contextlib import contextmanager, suppress
 
 from fanout.ledger.run_places import LOCKS
 from fanout.model.errors import FanoutError, NotFound
+from fanout.runtime.embedded.leases import LEASE_SECONDS
 from fanout_cli.command_error import CommandError
 from fanout_cli.here.ledger import HereLedger
 
 # Chosen: how soon a process sees the note; each look at a bucket is a request.
 _LOOK_SECONDS, _LOOK_SECONDS_BUCKET = 0.5, 5.0
-# Chosen: a process that hangs is named after so long; it has a grace of three seconds itself.
-_PATIENCE_SECONDS = 30.0
+# Chosen: a process that hangs is named after so long; it has a grace of three seconds itself. In a bucket the lease of
+# one that was killed must end meanwhile.
+_PATIENCE_SECONDS, _PATIENCE_SECONDS_BUCKET = 30.0, LEASE_SECONDS + 30.0
 
 
 def ask_to_stop(ledger: HereLedger, run_id: str) -> bool:
@@ -28,7 +30,7 @@ def ask_to_stop(ledger: HereLedger, run_id: str) -> bool:
     if not ledger.is_at_work(run_id):
         return False
     ledger.store.put(_key(run_id), b"{}")
-    until = time.monotonic() + _PATIENCE_SECONDS
+    until = time.monotonic() + (_PATIENCE_SECONDS if ledger.bucket is None else _PATIENCE_SECONDS_BUCKET)
     while ledger.is_at_work(run_id):
         if time.monotonic() > until:
             raise CommandError(

@@ -166,3 +166,17 @@ def test_a_run_that_is_watched_goes_on_after_ctrl_c_and_ends_at_a_stop(here: Her
     assert watching.returncode == 130 and first.poll() is None
     assert "first is stopped" in here.run("stop").stderr
     assert said_by(first) and first.returncode == 130
+
+
+def test_a_run_that_was_killed_is_stopped_and_retried_when_its_lease_has_ended(
+    here: Here, work: Work, ends: tuple[End, End]
+) -> None:
+    first = here.begin("copy", ends[0].text, ends[1].text, *SLOWLY, *work.words, "--name", "first")
+    until(lambda: bool(ends[1].files().keys() & MANY.keys()), first)
+    first.kill()
+    said_by(first)
+    said = here.run("retry", "first", *work.words, status=2).stderr
+    assert "still at work (one that was killed counts for 90 s more)" in said and "fanout local stop first" in said
+    assert "first is stopped" in here.run("stop", "first", *work.words).stderr
+    assert "SUCCEEDED" in here.run("retry", "first", *work.words).stderr
+    assert ends[1].files() == MANY
