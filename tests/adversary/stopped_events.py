@@ -17,6 +17,7 @@ from fanout.model.errors import FanoutError
 from tests.adversary.conductor import Attempt
 from tests.adversary.forged_events import send_forged
 from tests.adversary.machine import Machine
+from tests.adversary.out_of_place import send_out_of_place
 from tests.adversary.states import LABELS
 
 _LISTS = {"DeleteShard": "deletions.json", "FinishShard": "finishing/round-0000.json"}
@@ -63,4 +64,5 @@ def send_of_stopped(seed: int, later: Machine, attempt: Attempt) -> None:
 BY_HAND: dict[str, Callable[[int, Machine, Attempt], None]] = {
     "forged event": send_forged,
     "event of a stopped run": send_of_stopped,
+    "step out of place": send_out_of_place,
 }
