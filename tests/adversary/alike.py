@@ -62,7 +62,10 @@ def judge_alike(script: Script, record: Record, changed: dict[str, str], version
             continue
         if what == STRIP and there == versions[path] and _loses(here, there):
             yield Finding("lost metadata", f"run {record.run}: {path!r} does not tell what its source tells")
-        taken = what == SPOIL and record.resumed and script.skew_seconds == 0 and here.content != there.content
+        # A run that went on while the resumed one was frozen may have made the copy, and to it nothing was promised.
+        others = any(act.what == "run" for fault in script.faults() for act in fault.acts)
+        alone = what == SPOIL and record.resumed and not others
+        taken = alone and script.skew_seconds == 0 and here.content != there.content
         if taken and record.options.get("symlinks") != "follow":
             yield Finding("taken over", f"run {record.run} took other bytes for its copy of {path!r}")
 

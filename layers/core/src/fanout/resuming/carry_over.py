@@ -28,7 +28,7 @@ from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
-from fanout.request.options import Verify
+from fanout.request.options import Overwrite, Verify
 from fanout.request.plan import Plan
 from fanout.resuming import rules
 from fanout.resuming.carried_directories import DirectoryCarrier
@@ -90,6 +90,8 @@ class _Carrier:
         self._writer = self._entries.writer
         ends = segment, context.ledger, self._destination
         self._to_files = not plan.request.destination.is_keyed
+        # Its object may be the earlier run's, which got no answer, with the mtime that the directory had then.
+        self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
         there = directories_of(*ends) if self._to_files else None
         self._directories = DirectoryCarrier(segment, context, earlier, there)
         since = ChangesSince(ended_ns(earlier), ahead_of_runs(plan, context))
@@ -165,8 +167,10 @@ class _Carrier:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
                 denied.append(entry)
-            elif self._to_files and entry.kind is Kind.DIRECTORY:
+            elif entry.kind is Kind.DIRECTORY and self._to_files:
                 directories.append(entry)
+            elif entry.kind is Kind.DIRECTORY and self._replaces_all:
+                self._taken.add(DoneEntry(entry, Reason.SAME, "", pinned=True, differs=True))
             else:
                 self._copy(entry, shard.held if self._look is not None else "", linked=shard.linked)
         for entry in self._directories.placed_anew([*pinned_anew(denied, self._source), *directories]):
