@@ -161,6 +161,20 @@ def test_a_resumed_run_goes_on_in_the_version_that_was_begun(world: PublishingWo
     assert (summary["status"], os.readlink(world.mount / "site/current")) == ("SUCCEEDED", "versions/v3")
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_run_that_was_killed_before_its_version_began_is_resumed(world: PublishingWorld, is_first: bool) -> None:
+    if not is_first:
+        world.publish()
+        put(world, "new.txt", "new")
+    second = world.following("v2")
+    second.walk("PlanTransfer", REQUEST, "CheckMount")
+    third = second.following("v2-again")
+    summary = third.publish({"resume_from": "v2"})
+    assert summary["status"] == "SUCCEEDED"
+    assert os.readlink(world.mount / "site/current") == "versions/v2"
+    assert held(world.current) == held(world.mount / "site/versions/v2") != {}
+
+
 def test_a_file_that_was_touched_in_the_published_version_is_copied_and_not_linked(world: PublishingWorld) -> None:
     world.publish()
     (world.current / "a.txt").write_text("longer")

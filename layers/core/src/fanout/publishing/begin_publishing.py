@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fanout.books.summary_document import PUBLISHED
 from fanout.copying.linking import VERSION_BEFORE, VersionBefore
+from fanout.ledger.ledger import Ledger
 from fanout.ledger.objects import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.books import Count
@@ -36,7 +37,7 @@ def check_versions(plan: Plan, context: Context) -> None:
     elif plan.version in versions.noted() and (not plan.resumes or _was_published(plan, versions, context)):
         field = "resume_from" if plan.resumes else "run_id"
         raise InvalidRequest(field, f"a version {plan.version} is published already", "start it under another name")
-    elif plan.resumes and held is None:
+    elif plan.resumes and held is None and _first_of(plan, context.ledger) is not None:
         problem = f"the version that {plan.version} began was removed when a later run published"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
     elif not plan.resumes and held:
@@ -102,12 +103,18 @@ def begin_publishing(plan: Plan, context: Context) -> None:
     before = VersionBefore(named, _others(plan, versions), named)
     if plan.request.course.writes:
         _claim(plan, publish, versions)
-    if plan.resumes:  # what the first run linked, it linked from that one's
-        first = ledger.of_run(plan.resumes[-1]).read(VERSION_BEFORE)
+    first = _first_of(plan, ledger)
+    if first is not None:  # what that run linked, it linked from that one's
         before = replace(before, version=first.version)
     if not plan.request.course.goes_back:
         note_version_before(plan, before.version, ledger)
     ledger.write(VERSION_BEFORE, before)
+
+
+def _first_of(plan: Plan, ledger: Ledger) -> VersionBefore | None:
+    """What the first of the runs that are resumed noted when its version began; ``None`` if each ended before that."""
+    found = (ledger.of_run(run_id).find(VERSION_BEFORE) for run_id in reversed(plan.resumes))
+    return next((one for one in found if one is not None), None)
 
 
 def notes_of(versions: Versions) -> dict[str, VersionNote]:
