@@ -13,7 +13,7 @@ from fanout_cli.command_error import CommandError
 from fanout_cli.runs.work_bucket import BucketStore
 from fanout_cli.stacks import Stack
 
-_PUBLISH_FIRST = "publish with: fanout copy SOURCE DESTINATION --publish current"
+_NONE_ON_STACK = "has no published version, or its list expired (WorkRetentionDays)"
 
 
 def published_on(stack: Stack, destination: str) -> PublishedTree:
@@ -21,18 +21,21 @@ def published_on(stack: Stack, destination: str) -> PublishedTree:
     return published_tree(Ledger(BucketStore(stack.client("s3"), stack.work_bucket), VERSIONS), destination)
 
 
-def published_tree(ledger: Ledger, destination: str) -> PublishedTree:
+def published_tree(
+    ledger: Ledger, destination: str, none: str = _NONE_ON_STACK, copy: str = "fanout copy"
+) -> PublishedTree:
     """The versions that the last run to publish there knew; ``efs:///path`` is that path on whichever mount.
 
     ``ledger`` holds the notes of versions. Raises ``CommandError`` where nothing was published, or to that path on
-    several mounts.
+    several mounts: ``none`` and ``copy`` are its words for that, and the command that publishes.
     """
     known = [ledger.read(VERSIONS_OF.at(key)) for key in ledger.keys("")]
     asked = destination.rstrip("/")
     found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]
     if not found:
-        others = f"published are {', '.join(one.destination for one in known)}" if known else _PUBLISH_FIRST
-        raise CommandError(f"{destination} has no published version, or its list expired (WorkRetentionDays); {others}")
+        publish = f"publish with: {copy} SOURCE DESTINATION --publish current"
+        others = f"published are {', '.join(one.destination for one in known)}" if known else publish
+        raise CommandError(f"{destination} {none}; {others}")
     if len(found) > 1:
         raise CommandError(f"{destination}: name the mount, {' or '.join(one.destination for one in found)}")
     return found[0]

@@ -15,6 +15,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.runtime.embedded.engine import Ended
 from fanout_cli.here.ends import in_paths
 from fanout_cli.here.ledger import HereLedger
+from fanout_cli.here.on_aws import on_aws
 from fanout_cli.runs.advice import next_step_of, stopped_step_of
 from fanout_cli.runs.ending import say_result, so_far
 from fanout_cli.runs.results import RunResult, refused, result_of
@@ -48,6 +49,8 @@ def say_end(
 ) -> None:
     """Print the verdict, the figures, where the report is, and the next step; ``in_lines`` the JSON is one line."""
     say_result(result, console)
+    if line := _compared(ledger, result):
+        say(line)
     if json_output:
         document = {"kind": "result", **result.document()} if in_lines else result.document()
         sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
@@ -93,6 +96,14 @@ def say_stopped(ledger: HereLedger, run_id: str, say: SayPlain) -> None:
     if reached := so_far(ledger.of_run(run_id)):
         say(reached)
     _say_step(ledger, run_id, stopped_step_of(ledger.mode(run_id)), say)
+
+
+def _compared(ledger: HereLedger, result: RunResult) -> str:
+    """The line about AWS, of a run that has ended well."""
+    run_id = str(result.run_id)
+    asked, summary = ledger.asked(run_id), ledger.summary(run_id)
+    whole = result.error is None and asked is not None and summary is not None and summary["forecast"] is not None
+    return on_aws(asked, summary) if whole else ""
 
 
 def _step(ledger: HereLedger, result: RunResult) -> NextStep:

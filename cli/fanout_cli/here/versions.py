@@ -13,4 +13,5 @@ from fanout_cli.published import published_tree
 
 def published_here(ledger: HereLedger, destination: str, mounts: Sequence[str]) -> PublishedTree:
     """The versions of a directory that runs of the ledger published. Raises ``CommandError`` where there is none."""
-    return published_tree(ledger.of_run(VERSIONS), destination_of(destination, mounts_of(mounts)))
+    asked = destination_of(destination, mounts_of(mounts))
+    return published_tree(ledger.of_run(VERSIONS), asked, "has no published version", "fanout local copy")

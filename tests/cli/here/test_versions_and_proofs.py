@@ -28,6 +28,12 @@ def fanout(here: Here, *words: str, status: int = 0) -> str:
     return ended.stdout + ended.stderr
 
 
+def test_a_tree_without_a_version_is_told_the_command_that_publishes(here: Here, source: End) -> None:
+    here.run("copy", "in", "out")
+    said = " ".join(here.run("versions", "out", status=2).stderr.split())
+    assert "has no published version; publish with: fanout local copy SOURCE DESTINATION --publish current" in said
+
+
 def test_versions_are_listed_and_one_is_published_again(here: Here, source: End) -> None:
     for name in ("v1", "v2"):
         source.put("a", name.encode())
@@ -40,7 +46,7 @@ def test_versions_are_listed_and_one_is_published_again(here: Here, source: End)
     said = here.run("rollback", "efs://web/site", "v2", "--mount", f"web={here.home}").stderr
     assert "published: current -> v2" in said and (here.home / "site/current/a").read_bytes() == b"v2"
     assert "no version 'v9'; known are v2, v1" in here.run("rollback", "site", "v9", status=2).stderr
-    assert "has no published version" in here.run("versions", "in", status=2).stderr
+    assert "has no published version; published are " in here.run("versions", "in", status=2).stderr
 
 
 def test_a_certificate_is_signed_with_the_key_of_this_machine_and_checked_without_it(here: Here, source: End) -> None:
