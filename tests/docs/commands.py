@@ -13,9 +13,8 @@ from tests.docs.pages import DOCUMENTS, name
 
 BLOCK = re.compile(r"```(?:sh|bash|console|shell)\n(.*?)```", re.DOTALL)
 INLINE = re.compile(r"`(fanout [a-z]+[^`]*)`")
-PROGRAM = re.compile(
-    r"^(?:[A-Z]+=\$\()?(?:\.venv/bin/|\.fanout/tools/sam/bin/)?(fanout|python -m [\w.]+|make [a-z-]+|[a-z]+)"
-)
+PLACES = r"(?:\.venv/bin/|~/fanout/bin/|\.fanout/tools/sam/bin/)?"
+PROGRAM = re.compile(rf"^(?:[A-Z]+=\$\()?{PLACES}(fanout|python3? -m [\w.]+|make [a-z-]+|[a-z]+)")
 
 # What excuses a block from running in the tests: written above it in its section, or at the top of its page.
 MARKS = ("Needs an AWS account", "need AWS", "Not run by the tests")
