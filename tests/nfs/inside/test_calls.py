@@ -7,6 +7,8 @@ from tests.nfs.inside.mounts import Mounts, drop_caches, operations
 
 
 def test_calls_ask_what_the_table_says(mounts: Mounts) -> None:
+    # A server that has just begun lets its first OPEN wait, and the client asks again until it answers.
+    (mounts.a / "first").write_bytes(b"first")
     drop_caches()
     (mounts.a / "root").mkdir()
     assert asked(mounts.a / "root", operations) == ASKED
