@@ -137,7 +137,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
     shards = invoke("PartitionShards", run)
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
         invoke("CopyShard", {**run, "shard": item["shard"], "cursor": 0})
-    invoke("FinishTree", {**run, "state": state})
+    invoke("FinishTree", {**run, "state": {**state, "shards": shards}})
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=invoke("BeginDeletion", run)["key"])["Body"].read())
     assert invoke("DeleteShard", {**run, "shard": item["shard"]})["done"]
     assert invoke("RemoveDirectories", {**run, "state": state})["done"]

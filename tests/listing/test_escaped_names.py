@@ -7,7 +7,6 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Kind
 from fanout.model.path_rules import reason_against_file_path
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -83,7 +82,7 @@ def test_a_listing_that_is_cut_escapes_as_a_whole_one_does() -> None:
     assert cut.list_all(cut.plan({**TO_FILES, "on_conflict": "escape"}))["round"] > 2
     cut.clock.step = 0.0
     cut.copy_all()
-    finish_tree(cut.context())
+    cut.finish_all()
     assert summarise_transfer(None, cut.context())["status"] == "SUCCEEDED"
     assert contents(cut.destination) == contents(whole.destination)
     assert sum("^/" in path for path in contents(cut.destination)) == len(names) - 5

@@ -22,6 +22,7 @@ from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import LedgerBroken
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.shards.finished_tree import directory_files, mark_finished
 from fanout.shards.found_sums import Certified
 from fanout.shards.record import read_record, record_key
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -134,8 +135,13 @@ def test_a_plan_that_another_one_stood_for_while_the_comparison_began_is_not_sig
     world.finish_all()
     written = world.ledger.read_bytes("plan.json")
     other_plan(world.ledger)
+    with pytest.raises(LedgerBroken, match="BeginVerification comes after FinishTree"):
+        world.verify_trees()
+    # Whoever may write the plan writes the mark of FinishTree too.
+    mark_finished(world.ledger.read_plan(), directory_files(world.ledger), world.ledger)
     world.verify_trees()
     world.ledger.write_bytes("plan.json", written)
+    mark_finished(world.ledger.now().read_plan(), directory_files(world.ledger), world.ledger)
     with pytest.raises(LedgerBroken, match="compares something else than the plan that PlanTransfer wrote"):
         summarise_transfer(None, world.context("SummariseTransfer"))
 

@@ -1,4 +1,4 @@
-"""What a stack with its defaults would take, where that is less than half of the time on this machine."""
+"""The time that a stack with its defaults would take, where that is less than half of the time on this machine."""
 
 from __future__ import annotations
 

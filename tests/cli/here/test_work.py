@@ -156,7 +156,7 @@ def test_a_run_is_watched_from_another_terminal(here: Here, ends: tuple[End, End
 
 
 def test_a_run_that_is_watched_goes_on_after_ctrl_c_and_ends_at_a_stop(here: Here, ends: tuple[End, End]) -> None:
-    first = here.begin("copy", ends[0].text, ends[1].text, *SLOWLY, "--name", "first")
+    first = here.begin("copy", ends[0].text, ends[1].text, *SLOWLY[:-1], "2", "--name", "first")
     until(lambda: bool(ends[1].files().keys() & MANY.keys()), first)
     watching = here.begin("watch", "first")
     with pytest.raises(subprocess.TimeoutExpired):

@@ -21,8 +21,9 @@ from fanout.flow import calls, events
 from fanout.ledger import keys
 from fanout.ledger.kind import ObjectKind
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.objects import START_AGAIN
 from fanout.model.document import Json
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.model.location import Location
 from fanout.ports.turns import Turns
 from fanout.request.plan import Plan
@@ -205,7 +206,7 @@ def check_part(event: Json, ledger: Ledger) -> None:
 
 
 def check_finished(event: Json, ledger: Ledger) -> None:
-    """Raise ``InvalidRequest`` for a step that comes after FinishTree, before that has finished the tree of the run."""
+    """Raise ``LedgerBroken`` for a step that comes after FinishTree, unless that has marked the tree as finished."""
     step = event["step"]
     needs = AFTER_FINISH.get(step)
     if needs is None or not needs(event, ledger):
@@ -213,8 +214,8 @@ def check_finished(event: Json, ledger: Ledger) -> None:
     whole = ledger.whole_run()
     plan = whole.read_plan()
     if plan.request.course.copies and not was_finished(plan, whole):
-        problem = f"{step} comes after FinishTree, which has not finished the tree of {ledger.run_id}"
-        raise InvalidRequest("step", problem, events.FROM_MACHINE)
+        problem = f"{step} comes after FinishTree, whose mark for {ledger.run_id} is not there"
+        raise LedgerBroken(f"{problem}; {START_AGAIN}")
 
 
 def check_turn(step: str, ledger: Ledger, turns: Turns | None) -> None:

@@ -112,7 +112,7 @@ def begin_publishing(plan: Plan, context: Context) -> None:
 
 
 def _first_of(plan: Plan, ledger: Ledger) -> VersionBefore | None:
-    """What the first of the runs that are resumed noted when its version began; ``None`` if each ended before that."""
+    """The note of the first of the resumed runs whose version began; ``None`` if each ended before that."""
     found = (ledger.of_run(run_id).find(VERSION_BEFORE) for run_id in reversed(plan.resumes))
     return next((one for one in found if one is not None), None)
 

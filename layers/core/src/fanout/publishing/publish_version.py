@@ -34,7 +34,7 @@ from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.publishing.version_directories import note_directories, note_missing
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
-from fanout.shards.finished_tree import is_whole
+from fanout.shards.finished_tree import was_finished
 from fanout.turns.withdrawal import has_left, withdraw
 from fanout.work.context import Context
 
@@ -192,7 +192,7 @@ def _seal(plan: Plan, context: Context) -> None:
 def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
     """The books of a run that has neither failures nor differences; else ``None``."""
     failures: list[Outcome] = []
-    if not is_whole(plan, ledger):
+    if not was_finished(plan, ledger):
         return None
     found = run_books(ledger, None, lambda outcome, phase: failures.append(outcome), "copy")
     verification = verification_of(plan, ledger, found, None)

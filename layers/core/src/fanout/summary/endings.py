@@ -11,7 +11,7 @@ from fanout.books.summary_document import Status
 from fanout.deleting import deletions
 from fanout.model.errors import INFRASTRUCTURE, RunError
 from fanout.publishing import publish_version
-from fanout.shards.finished_tree import is_whole
+from fanout.shards.finished_tree import was_finished
 from fanout.summary.run_facts import RunFacts
 
 
@@ -26,7 +26,7 @@ def ending_of(facts: RunFacts) -> Ending:
 
 
 def _not_finished(facts: RunFacts) -> RunError | None:
-    if not facts.plan.request.course.copies or is_whole(facts.plan, facts.ledger):
+    if not facts.plan.request.course.copies or was_finished(facts.plan, facts.ledger):
         return None
     return RunError(INFRASTRUCTURE, "FinishTree did not finish all that was copied: retry")
 
