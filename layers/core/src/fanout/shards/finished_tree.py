@@ -4,7 +4,7 @@ Whoever may invoke functions can have any of them begin early, or hand it an err
 run's right to write, and says nothing of what is done. So that is said by one object, which FinishTree alone writes.
 The mark is of the plan that it names by digest, hence of one execution and one request, and of as many files of
 directories as there were. FinishTree, which the machine lets follow all copies, looks for files that came after an
-early mark. An attempt that ends after FinishTree tells of no directory that another one at its shard did not tell of.
+early mark. A task that is delivered twice may write its file after that: the copy is whole by then, and ends no run.
 """
 
 from __future__ import annotations
